@@ -1,0 +1,11 @@
+"""The web process's entry point."""
+
+import os
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+# Each request runs in a thread of its own here, so a kept connection would never be used again.
+os.environ.setdefault("CONN_MAX_AGE", "0")
+
+from django.core.asgi import get_asgi_application  # noqa: E402
+
+application = get_asgi_application()

@@ -1,0 +1,221 @@
+"""Every setting, read once from the environment (and `.env`). The README's table lists them."""
+
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import dj_database_url
+from django.core.exceptions import ImproperlyConfigured
+
+from config import data_dir, env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env.load_dotenv(BASE_DIR / ".env")
+
+# Where it runs
+DATA_DIR = data_dir.prepare(Path(env.read_str("DATA_DIR", str(BASE_DIR / "data"))).absolute())
+HOST = env.read_str("HOST", "127.0.0.1")
+PORT = env.read_int("PORT", 8000, least=1, most=65535)
+PUBLIC_URL = env.read_url("PUBLIC_URL")
+DATABASE_URL = env.read_secret("DATABASE_URL")
+REDIS_URL = env.read_url("REDIS_URL", schemes=("redis", "rediss", "unix"))
+DEBUG = env.read_bool("DEBUG", False)
+SECRET_KEY = env.read_secret("SECRET_KEY") or data_dir.read_or_make_secret_key(DATA_DIR)
+
+_public = urlsplit(PUBLIC_URL)
+ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
+ALLOWED_HOSTS += [name for name in (_public.hostname, HOST) if name and name != "0.0.0.0"]
+CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"] if PUBLIC_URL else []
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _public.scheme == "https"
+if _public.scheme == "https":
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+
+# Timing of the engine; the documented defaults, all scalable for a drill
+POLL_EVERY = timedelta(seconds=env.read_seconds("POLL_EVERY", 3))
+SLOW_POLL_EVERY = timedelta(seconds=env.read_seconds("SLOW_POLL_EVERY", 30))
+CALL_DEADLINE = timedelta(seconds=env.read_seconds("CALL_DEADLINE", 15 * 60))
+SEND_WITHIN = timedelta(seconds=env.read_seconds("SEND_WITHIN", 10))
+CONNECT_TIMEOUT = env.read_seconds("CONNECT_TIMEOUT", 5)
+READ_TIMEOUT = env.read_seconds("READ_TIMEOUT", 30)
+SUBMIT_TIMEOUT = env.read_seconds("SUBMIT_TIMEOUT", 60)
+POLL_TIMEOUT = env.read_seconds("POLL_TIMEOUT", 15)
+FETCH_TIMEOUT = env.read_seconds("FETCH_TIMEOUT", 120)
+FETCH_MAX_BYTES = env.read_int("FETCH_MAX_BYTES", 40 * 2**20, least=1024)
+FETCH_GONE_AFTER = timedelta(seconds=env.read_seconds("FETCH_GONE_AFTER", 3600))
+RESULT_RETENTION = timedelta(seconds=env.read_seconds("RESULT_RETENTION", 7 * 86400))
+LOST_RETENTION = timedelta(seconds=env.read_seconds("LOST_RETENTION", 86400))
+POOL_WAIT = timedelta(seconds=env.read_seconds("POOL_WAIT", 240))
+LEASE_LASTS = timedelta(seconds=env.read_seconds("LEASE_LASTS", 30))
+TICK_EVERY = env.read_seconds("TICK_EVERY", 0.25)
+TICKER_LEASE_LASTS = timedelta(seconds=env.read_seconds("TICKER_LEASE_LASTS", 5))
+WAKE_AGAIN_AFTER = timedelta(seconds=env.read_seconds("WAKE_AGAIN_AFTER", 10))
+POLL_THREADS = env.read_int("POLL_THREADS", 64, least=1, most=512)
+WORKERS = env.read_int("WORKERS", 5, least=1, most=256)
+JOB_TIMEOUT = env.read_int("JOB_TIMEOUT", 18 * 60, least=10)
+STOP_GRACE = env.read_seconds("STOP_GRACE", 60)
+PROBE_EVERY = env.read_seconds("PROBE_EVERY", 2)
+PROBE_TIMEOUT = env.read_seconds("PROBE_TIMEOUT", 8)
+
+# Providers: a named account each. The sandbox is a provider like any other.
+POLZA_API_KEY = env.read_secret("POLZA_API_KEY")
+POLZA_BASE_URL = env.read_url("POLZA_BASE_URL", "https://polza.ai/api")
+SANDBOX_HOST = "127.0.0.1"
+SANDBOX_PORT = env.read_int("SANDBOX_PORT", min(PORT + 1, 65535), least=1, most=65535)
+SANDBOX_URL = env.read_url("SANDBOX_URL", f"http://{SANDBOX_HOST}:{SANDBOX_PORT}")
+SANDBOX_SECONDS = env.read_seconds("SANDBOX_SECONDS", 4)
+SANDBOX_MINUTE = env.read_seconds("SANDBOX_MINUTE", 60)
+PROVIDER_CA_BUNDLE = env.read_str("PROVIDER_CA_BUNDLE")
+RESULT_ORIGINS = env.read_words("RESULT_ORIGINS")
+GATEWAY_ERRORS_REJECT = env.read_bool("GATEWAY_ERRORS_REJECT", False)
+IMAGE_MODELS = env.read_words(
+    "IMAGE_MODELS",
+    "polza:google/gemini-2.5-flash-image" if POLZA_API_KEY else "sandbox:test-picture",
+)
+IMAGE_PRICES = env.read_prices(
+    "IMAGE_PRICES", "polza:google/gemini-2.5-flash-image=5.00 RUB,sandbox:test-picture=5.00 RUB"
+)
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "django_q",
+    "config",
+    "quotas",
+    "providers",
+    "jobs",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "jobs.middleware.database_errors",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "jobs.middleware.visitor",
+]
+
+ROOT_URLCONF = "config.urls"
+ASGI_APPLICATION = "config.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "jobs.context.site",
+            ],
+        },
+    },
+]
+
+# synchronous FULL: a call row that was committed survives a power cut, or it would be paid twice.
+SQLITE = {
+    "ENGINE": "django.db.backends.sqlite3",
+    "NAME": DATA_DIR / "counterfoil.sqlite3",
+    "OPTIONS": {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+    },
+}
+
+
+def _database() -> dict:
+    if not DATABASE_URL:
+        return dict(SQLITE)
+    try:
+        database = dj_database_url.parse(DATABASE_URL)
+    except ValueError as exc:
+        raise ImproperlyConfigured(f"DATABASE_URL cannot be read: {type(exc).__name__}") from None
+    if database["ENGINE"].endswith("sqlite3"):
+        return {**SQLITE, "NAME": database["NAME"]}
+    if not database["ENGINE"].endswith("postgresql"):
+        raise ImproperlyConfigured("DATABASE_URL must be postgres://... or sqlite:///...")
+    return dict(database)
+
+
+DATABASES = {"default": _database()}
+# 60 s in workers (0 makes the queue reconnect at every poll); the web process sets 0, since a
+# thread of its own serves each request there.
+DATABASES["default"]["CONN_MAX_AGE"] = env.read_int("CONN_MAX_AGE", 60)
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+    }
+    if REDIS_URL
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+}
+
+# What was measured to work, and why each stands so, is in docs/adr/0005-queue.md.
+Q_CLUSTER = {
+    "name": "counterfoil",
+    "label": "Queue",
+    "workers": WORKERS,
+    "timeout": JOB_TIMEOUT,
+    "retry": JOB_TIMEOUT + 1320,
+    "bulk": 1,
+    "queue_limit": 1,
+    "poll": 0.05,
+    "ack_failures": True,
+    "max_attempts": 1,
+    "save_limit": -1,
+    "catch_up": False,
+    **({"redis": REDIS_URL} if REDIS_URL else {"orm": "default"}),
+}
+
+STATIC_URL = "static/"
+STATIC_ROOT = DATA_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+MEDIA_ROOT = DATA_DIR / "media"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = True
+USE_TZ = True
+LOGIN_URL = "admin:login"
+MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2**20
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": env.read_str("LOG_LEVEL", "WARNING").upper()},
+}
