@@ -1,0 +1,8 @@
+"""The one table of addresses."""
+
+from django.contrib import admin
+from django.urls import path
+
+urlpatterns = [
+    path("admin/", admin.site.urls),
+]

@@ -1,0 +1,44 @@
+"""Finding the account that spends. Reading never writes: a row is made with the first reservation."""
+
+from datetime import datetime
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+
+from quotas.models import Account, Plan
+
+OPERATOR = "operator"
+
+
+def account_of_user(user: AbstractBaseUser | AnonymousUser) -> Account:
+    """The user's account; unsaved (no pk) before the first reservation."""
+    found = Account.objects.select_related("plan").filter(user=user).first()
+    plan = OPERATOR if getattr(user, "is_staff", False) else "free"
+    return found or Account(user=user, plan=Plan.objects.get(name=plan))
+
+
+def account_of_visitor(visitor: str) -> Account:
+    """The visitor's account; unsaved (no pk) before the first reservation."""
+    found = Account.objects.select_related("plan").filter(visitor=visitor).first()
+    return found or Account(visitor=visitor, plan=Plan.objects.get(name="visitor"))
+
+
+def account_named(name: str) -> Account:
+    """An account of the command line: a name made there, or the user of that name."""
+    found = Account.objects.select_related("plan").filter(name=name).first()
+    found = found or Account.objects.select_related("plan").filter(user__username=name).first()
+    plan = OPERATOR if name == OPERATOR else "free"
+    return found or Account(name=name, plan=Plan.objects.get(name=plan))
+
+
+def ensure_saved(account: Account, *, now: datetime) -> Account:
+    """The same account with a row; two first requests at once end with the same row."""
+    if account.pk:
+        return account
+    defaults = {"plan": account.plan, "created_at": now}
+    if account.user_id:
+        saved, _ = Account.objects.get_or_create(user_id=account.user_id, defaults=defaults)
+    elif account.visitor:
+        saved, _ = Account.objects.get_or_create(visitor=account.visitor, defaults=defaults)
+    else:
+        saved, _ = Account.objects.get_or_create(name=account.name, defaults=defaults)
+    return saved

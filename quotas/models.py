@@ -1,0 +1,164 @@
+"""Who spends, how much a day, and the ledger of attempts.
+
+A slot is a seat: the partial unique index `attempt_seat_taken_once` is what makes overselling
+impossible; no counter is kept anywhere.
+"""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from quotas.states import AttemptState
+
+
+class Kind(models.TextChoices):
+    """Kinds of job that cost a slot."""
+
+    IMAGE = "image", _("pictures")
+    CONTRACT = "contract", _("contracts")
+
+
+class Plan(models.Model):
+    name = models.CharField(_("name"), max_length=40, unique=True)
+
+    class Meta:
+        verbose_name = _("plan")
+        verbose_name_plural = _("plans")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Allowance(models.Model):
+    """How many slots a day a plan gives for one kind of job."""
+
+    plan = models.ForeignKey(Plan, on_delete=models.CASCADE, related_name="allowances")
+    kind = models.CharField(_("kind"), max_length=20, choices=Kind.choices)
+    slots = models.PositiveIntegerField(_("slots a day"))
+
+    class Meta:
+        verbose_name = _("allowance")
+        verbose_name_plural = _("allowances")
+        constraints = [
+            models.UniqueConstraint(fields=["plan", "kind"], name="allowance_one_a_kind"),
+            models.CheckConstraint(
+                condition=Q(slots__lte=100_000), name="allowance_slots_within_reason"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.plan_id}: {self.slots} {self.kind}"
+
+
+class Account(models.Model):
+    """A signed-in user, an anonymous visitor (signed cookie), or a name of the command line."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    visitor = models.CharField(_("visitor"), max_length=64, null=True, blank=True, unique=True)  # noqa: DJ001
+    name = models.CharField(_("name"), max_length=150, null=True, blank=True, unique=True)  # noqa: DJ001
+    plan = models.ForeignKey(Plan, on_delete=models.PROTECT)
+    created_at = models.DateTimeField(_("created"))
+
+    class Meta:
+        verbose_name = _("account")
+        verbose_name_plural = _("accounts")
+        constraints = [
+            models.CheckConstraint(
+                condition=~Q(visitor="") & ~Q(name=""), name="account_identity_not_blank"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        if self.name:
+            return self.name
+        if self.user_id:
+            return f"user {self.user_id}"
+        return f"visitor {(self.visitor or '?')[:8]}"
+
+
+class Grant(models.Model):
+    """Extra slots for one day; staff's goodwill. A negative grant does not exist."""
+
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="grants")
+    kind = models.CharField(_("kind"), max_length=20, choices=Kind.choices)
+    day = models.DateField(_("UTC day"))
+    slots = models.PositiveIntegerField(_("extra slots"))
+    reason = models.CharField(_("reason"), max_length=200)
+    granted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    granted_at = models.DateTimeField(_("granted"))
+
+    class Meta:
+        verbose_name = _("grant")
+        verbose_name_plural = _("grants")
+        indexes = [models.Index(fields=["account", "kind", "day"], name="grant_of_a_day")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(slots__gte=1) & Q(slots__lte=100_000), name="grant_slots_within_reason"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"+{self.slots} {self.kind} on {self.day}"
+
+
+class AttemptQuerySet(models.QuerySet["Attempt"]):
+    def of_day(self, account: Account, kind: str, day) -> "AttemptQuerySet":
+        return self.filter(account=account, kind=kind, day=day)
+
+
+class Attempt(models.Model):
+    """One row of the quota ledger. `allowed` is the allowance at the moment of reserving."""
+
+    account = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="attempts")
+    kind = models.CharField(_("kind"), max_length=20, choices=Kind.choices)
+    day = models.DateField(_("UTC day"))
+    slot = models.PositiveIntegerField(_("slot"))
+    allowed = models.PositiveIntegerField(_("allowed"))
+    state = models.CharField(_("state"), max_length=10, choices=AttemptState.choices)
+    cost_nothing = models.BooleanField(_("surely cost nothing"), default=False)
+    reserved_at = models.DateTimeField(_("reserved"))
+    settled_at = models.DateTimeField(_("settled"), null=True, blank=True)
+
+    objects = AttemptQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("attempt")
+        verbose_name_plural = _("attempts")
+        constraints = [
+            # A seat is held by one attempt only: the database itself refuses to oversell.
+            models.UniqueConstraint(
+                fields=["account", "kind", "day", "slot"],
+                condition=~Q(state="failed"),
+                name="attempt_seat_taken_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(slot__gte=1) & Q(slot__lte=models.F("allowed")),
+                name="attempt_slot_within_allowed",
+            ),
+            models.CheckConstraint(
+                condition=Q(state="pending", settled_at__isnull=True)
+                | Q(state__in=["success", "failed"], settled_at__isnull=False),
+                name="attempt_settled_once_ended",
+            ),
+            models.CheckConstraint(
+                condition=Q(cost_nothing=False) | Q(state="failed"),
+                name="attempt_cost_nothing_only_if_failed",
+            ),
+        ]
+        indexes = [
+            # The bound on attempts a day that may have cost money.
+            models.Index(
+                fields=["account", "kind", "day"],
+                condition=Q(cost_nothing=False),
+                name="attempt_may_have_cost",
+            ),
+            models.Index(fields=["state", "day"], name="attempt_by_state"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.day} #{self.slot} {self.state}"
