@@ -69,7 +69,7 @@ SANDBOX_SECONDS = env.read_seconds("SANDBOX_SECONDS", 4)
 SANDBOX_MINUTE = env.read_seconds("SANDBOX_MINUTE", 60)
 PROVIDER_CA_BUNDLE = env.read_str("PROVIDER_CA_BUNDLE")
 RESULT_ORIGINS = env.read_words("RESULT_ORIGINS")
-GATEWAY_ERRORS_REJECT = env.read_bool("GATEWAY_ERRORS_REJECT", False)
+HTTP_ERRORS_REJECT = env.read_bool("HTTP_ERRORS_REJECT", False)
 IMAGE_MODELS = env.read_words(
     "IMAGE_MODELS",
     "polza:google/gemini-2.5-flash-image" if POLZA_API_KEY else "sandbox:test-picture",

@@ -1,0 +1,47 @@
+"""The interface every provider's adapter has. One adapter file a provider; see CONTRIBUTING."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from providers.answers import Polled, Submitted
+
+
+@dataclass(frozen=True)
+class Caps:
+    """What a provider can do, as its contract says."""
+
+    kinds: frozenset[str]
+    cloud: bool
+    enqueue_only: bool
+    """A submit only enqueues: a 5xx in the provider's own words means it was not executed."""
+    result_ttl: timedelta
+    currency: str
+
+
+@dataclass(frozen=True)
+class PictureRequest:
+    """One picture to make. `fault` is for the sandbox alone."""
+
+    work: str
+    model: str
+    prompt: str
+    aspect_ratio: str = "1:1"
+    fault: str = ""
+
+
+class Provider(Protocol):
+    name: str
+    caps: Caps
+
+    def submit(self, request: PictureRequest, *, send_by: datetime) -> Submitted:
+        """Send once; nothing is written to the wire after `send_by`. Never inside a transaction."""
+        ...
+
+    def poll(self, reference: str) -> Polled:
+        """Ask what became of a run. Costs nothing, may be repeated at will."""
+        ...
+
+    def result_origins(self) -> frozenset[str]:
+        """Origins that may serve results although private or plain http: this account's own."""
+        ...

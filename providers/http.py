@@ -1,0 +1,268 @@
+"""One request over HTTP, with what is really known of it.
+
+Whether a request may have reached the provider is noted by our own connection class at the moment
+connect() returned (TCP, proxy CONNECT, TLS handshake): the exception type proves nothing. Every
+exchange has a total deadline besides the per-read one, follows no redirect and retries nothing.
+"""
+
+import io
+import json as jsonlib
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from http.client import HTTPException
+from typing import Any
+
+import requests
+from django.conf import settings
+from requests.adapters import HTTPAdapter
+from requests.auth import AuthBase
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import HTTPError
+
+WIRE_ERRORS = (requests.RequestException, HTTPError, HTTPException, OSError, ValueError)
+MAX_ANSWER_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        """The body as JSON, or None when it is none."""
+        try:
+            return jsonlib.loads(self.body)
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True)
+class NotSent:
+    """connect() never returned, or `send_by` had passed: not a byte of the request left."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class NoReply:
+    """Lost after connect(): it may have arrived, run and been billed."""
+
+    text: str
+
+
+Reply = Answer | NotSent | NoReply
+
+
+class DeadlinePassed(OSError):
+    pass
+
+
+class TooLateToSend(OSError):
+    pass
+
+
+class AddressRefused(OSError):
+    pass
+
+
+@dataclass
+class Wire:
+    """The facts of one exchange, noted by the connection itself."""
+
+    deadline: float = 0.0
+    send_by: datetime | None = None
+    check_peer: Callable[[str], None] | None = None
+    connected: bool = field(default=False)
+
+    def remaining(self) -> float:
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise DeadlinePassed("total deadline passed")
+        return left
+
+    def note_connected(self) -> None:
+        """Last before the first byte is written: a sender that overslept does not send."""
+        if self.send_by and time.time() >= self.send_by.timestamp():
+            raise TooLateToSend("the time to send had passed")
+        self.connected = True
+
+
+class BearerAuth(AuthBase):
+    """An auth object, since a `.netrc` entry would replace a plain header."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.headers["Authorization"] = f"Bearer {self.key}"
+        return request
+
+
+class _DeadlineReader(io.RawIOBase):
+    """Reads a socket so that no number of slow bytes outlives the total deadline."""
+
+    def __init__(self, sock: Any, wire: Wire) -> None:
+        self._sock, self._wire = sock, wire
+        self._raw = sock.makefile("rb", buffering=0)
+        self._read_timeout = sock.gettimeout()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        remaining = self._wire.remaining()
+        self._sock.settimeout(min(remaining, self._read_timeout or remaining))
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _DeadlineSocket:
+    """The connected socket, whose reading side keeps the total deadline."""
+
+    def __init__(self, sock: Any, wire: Wire) -> None:
+        self._sock, self._wire = sock, wire
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sock, name)
+
+    def makefile(self, mode: str, *args: Any, **kwargs: Any) -> io.BufferedReader:
+        return io.BufferedReader(_DeadlineReader(self._sock, self._wire))
+
+
+class _Noting:
+    """Mixed into urllib3's connections; `wire` is set on the subclass of one adapter."""
+
+    wire: Wire
+    sock: Any
+
+    def _new_conn(self) -> Any:
+        sock = super()._new_conn()  # type: ignore[misc]
+        if self.wire.check_peer:
+            try:
+                self.wire.check_peer(sock.getpeername()[0])
+            except AddressRefused:
+                sock.close()
+                raise
+        return sock
+
+    def connect(self) -> None:
+        super().connect()  # type: ignore[misc]
+        self.wire.note_connected()
+        self.sock = _DeadlineSocket(self.sock, self.wire)
+
+
+class _NotingAdapter(HTTPAdapter):
+    """requests' own adapter without retries, its connections noting to one `Wire`."""
+
+    def __init__(self, wire: Wire) -> None:
+        http = type("NotingHTTP", (_Noting, HTTPConnection), {"wire": wire})
+        https = type("NotingHTTPS", (_Noting, HTTPSConnection), {"wire": wire})
+        self._pools = {
+            "http": type("Pool", (HTTPConnectionPool,), {"ConnectionCls": http}),
+            "https": type("TLSPool", (HTTPSConnectionPool,), {"ConnectionCls": https}),
+        }
+        super().__init__(max_retries=0)
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = self._pools
+
+    def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:
+        manager = super().proxy_manager_for(*args, **kwargs)
+        manager.pool_classes_by_scheme = self._pools
+        return manager
+
+
+class Client:
+    """One thread's connections to providers. A submit takes a fresh one: a kept connection that
+    the peer is just closing would turn a request never seen into an unknown."""
+
+    def __init__(self, *, trust_env: bool = True) -> None:
+        self.wire = Wire()
+        self.session = requests.Session()
+        self.session.trust_env = trust_env
+        adapter = _NotingAdapter(self.wire)
+        self.session.mount("http://", adapter)
+        self.session.mount("https://", adapter)
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.session.close()
+
+    def open(
+        self,
+        method: str,
+        url: str,
+        *,
+        total: float,
+        send_by: datetime | None = None,
+        check_peer: Callable[[str], None] | None = None,
+        **request: Any,
+    ) -> requests.Response:
+        """Headers read, body not yet. Raises whatever the wire raised."""
+        self.wire.connected = False
+        self.wire.deadline = time.monotonic() + total
+        self.wire.send_by, self.wire.check_peer = send_by, check_peer
+        return self.session.request(
+            method,
+            url,
+            timeout=(min(settings.CONNECT_TIMEOUT, total), min(settings.READ_TIMEOUT, total)),
+            allow_redirects=False,
+            stream=True,
+            verify=settings.PROVIDER_CA_BUNDLE or True,
+            **request,
+        )
+
+    def exchange(self, method: str, url: str, *, total: float, **request: Any) -> Reply:
+        """Send and read the whole answer within `total` seconds."""
+        try:
+            with self.open(method, url, total=total, **request) as response:
+                body = read_body(response, MAX_ANSWER_BYTES)
+                return Answer(response.status_code, response.headers, body)
+        except WIRE_ERRORS as exc:
+            text = f"{type(exc).__name__}: {innermost(exc)}"
+            return NoReply(text) if self.wire.connected else NotSent(text)
+
+
+class BodyTooLarge(OSError):
+    pass
+
+
+def read_body(response: requests.Response, most: int) -> bytes:
+    parts, size = [], 0
+    for part in response.iter_content(65536):
+        size += len(part)
+        if size > most:
+            raise BodyTooLarge(f"more than {most} bytes")
+        parts.append(part)
+    return b"".join(parts)
+
+
+def innermost(exc: BaseException) -> str:
+    """The class of the error at the bottom; its text may hold an address with a secret in it."""
+    seen: BaseException = exc
+    while True:
+        inner = getattr(seen, "reason", None) or seen.__cause__ or seen.__context__
+        if not isinstance(inner, BaseException) or inner is seen:
+            return type(seen).__name__
+        seen = inner
+
+
+_of_thread = threading.local()
+
+
+def polling_client() -> Client:
+    """This thread's client with kept connections: polls repeat, and losing one costs nothing."""
+    if not hasattr(_of_thread, "client"):
+        _of_thread.client = Client()
+    return _of_thread.client

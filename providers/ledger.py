@@ -1,0 +1,167 @@
+"""Opening, recording and ending calls. Every change is one UPDATE filtered on the states it may
+come from; no row changed means somebody else was first or the call had ended.
+
+MUST rules: open in a committed transaction of its own before sending; send outside of any
+transaction; record the provider's id before anything else.
+"""
+
+import random
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from providers.answers import Accepted, Artifact, Done, Failed, News, Rejected, Unknown, Why
+from providers.models import Call
+from providers.registry import Offer, estimate_of, provider_named
+from providers.states import ENDS, SOURCES, CallState
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What the ledger made of a piece of news. `changed`: the call's state is new. `late`: the
+    call had ended before, so that only its late columns and its cost were touched."""
+
+    call: Call
+    changed: bool
+    late: bool = False
+
+
+def open_call(*, work: str, offer: Offer, now: datetime) -> Call | None:
+    """The row that must be committed before the request leaves; None when the wall refuses."""
+    estimate, currency = estimate_of(offer)
+    answer_by = now + settings.SEND_WITHIN + timedelta(seconds=settings.SUBMIT_TIMEOUT)
+    try:
+        with transaction.atomic():
+            return Call.objects.create(
+                work=work,
+                provider=offer.provider,
+                model=offer.model,
+                state=CallState.SENDING,
+                sent_at=now,
+                send_by=now + settings.SEND_WITHIN,
+                answer_by=answer_by,
+                deadline_at=now + settings.CALL_DEADLINE,
+                give_up_at=now + settings.LOST_RETENTION,
+                poll_at=answer_by,
+                cost_estimate=estimate,
+                currency=currency or provider_named(offer.provider).caps.currency,
+            )
+    except IntegrityError:
+        return None
+
+
+def live_call_of(work: str) -> Call | None:
+    """The call that holds the wall of this work, if any."""
+    return Call.objects.of_work(work).filter(state__in=SOURCES[CallState.SUCCEEDED]).last()
+
+
+def record(*, call_id: int, news: News, now: datetime) -> Recorded:
+    """Write down what became of a call. The same news twice changes nothing."""
+    state, columns = _columns_of(news, now)
+    try:
+        with transaction.atomic():
+            changed = _move(call_id, state, columns)
+    except IntegrityError:
+        # The provider repeated an id of another call: whose run it is cannot be told.
+        news = Unknown(Why("provider", rule="repeated_id", text="id of another call"))
+        state, columns = _columns_of(news, now)
+        changed = _move(call_id, state, columns)
+    call = Call.objects.get(pk=call_id)
+    late = not changed and call.state in ENDS and _note_late(call, news, now)
+    return Recorded(call, changed, late)
+
+
+def give_up(*, call_id: int, now: datetime) -> bool:
+    """The end of retention: counted as possibly charged from here on."""
+    return _move(
+        call_id,
+        CallState.GIVEN_UP,
+        {"ended_at": now, "poll_at": None, "why": "deadline", "rule": "end_of_retention"},
+    )
+
+
+def claim_polls(calls: list[Call], now: datetime) -> None:
+    """Push the next look of each call ahead, in one statement a lane; spread over the interval."""
+    for call in calls:
+        call.polled_at = now
+        call.poll_at = next_look(call, now)
+    Call.objects.bulk_update(calls, ["poll_at", "polled_at"], batch_size=200)
+
+
+def next_look(call: Call, now: datetime) -> datetime:
+    """3 s until the deadline, 30 s after it, 10 min after a day; never past the retention."""
+    if now < call.deadline_at:
+        every = settings.POLL_EVERY
+    elif now < call.sent_at + timedelta(days=1):
+        every = settings.SLOW_POLL_EVERY
+    else:
+        every = 20 * settings.SLOW_POLL_EVERY
+    return min(now + every * random.uniform(0.9, 1.1), call.give_up_at)
+
+
+def note_answer(call: Call, text: str) -> None:
+    if text != call.last_answer:
+        Call.objects.filter(pk=call.pk).update(last_answer=text[:120])
+
+
+def artifacts_of(call: Call) -> list[Artifact]:
+    return [Artifact(**entry) for entry in call.result]
+
+
+def _move(call_id: int, state: CallState, columns: dict) -> bool:
+    sources = Call.objects.filter(pk=call_id, state__in=SOURCES[state])
+    return sources.update(state=state, **columns) == 1
+
+
+def _columns_of(news: News, now: datetime) -> tuple[CallState, dict]:
+    match news:
+        case Accepted(reference):
+            return CallState.ACCEPTED, {
+                "reference": reference,
+                "accepted_at": now,
+                "poll_at": now + settings.POLL_EVERY,
+                "give_up_at": now + settings.RESULT_RETENTION,
+            }
+        case Done(artifacts, cost):
+            return CallState.SUCCEEDED, {
+                "ended_at": now,
+                "poll_at": None,
+                "cost": cost,
+                "result": [asdict(artifact) for artifact in artifacts],
+            }
+        case Failed(why, cost):
+            return CallState.FAILED, {**_ended(why, now), "cost": cost}
+        case Rejected(why):
+            return CallState.REJECTED, {**_ended(why, now), "cost": 0}
+        case Unknown(why):
+            return CallState.UNKNOWN, _reason(why)
+    raise TypeError(f"no news: {news!r}")
+
+
+def _ended(why: Why, now: datetime) -> dict:
+    return {"ended_at": now, "poll_at": None, **_reason(why)}
+
+
+def _reason(why: Why) -> dict:
+    return {
+        "why": why.kind,
+        "rule": why.rule,
+        "http_status": why.http,
+        "code": why.code[:80],
+        "detail": why.text[:500],
+    }
+
+
+def _note_late(call: Call, news: News, now: datetime) -> bool:
+    """News after the end: kept beside the state, which stays. True when it really is news."""
+    state, columns = _columns_of(news, now)
+    if state in (call.state, CallState.UNKNOWN) or call.late_outcome == state:
+        return False
+    if call.state != CallState.GIVEN_UP and state == CallState.REJECTED:
+        return False
+    kept = {name: columns[name] for name in ("cost", "result", "reference") if name in columns}
+    if isinstance(news, Accepted):
+        kept |= {"poll_at": columns["poll_at"], "give_up_at": columns["give_up_at"]}
+    return Call.objects.filter(pk=call.pk).update(late_outcome=state, late_at=now, **kept) == 1

@@ -1,0 +1,120 @@
+"""The call ledger: one row a request to a provider, committed before the request leaves.
+
+`call_wall` lets the database itself refuse a second payment for a work while an earlier one is
+running, unknown or done. Outcome and money are separate columns.
+"""
+
+from datetime import datetime
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from providers.states import ENDS, LIVE, WALL, CallState
+
+WALL_STATES = sorted(WALL)
+LIVE_STATES = sorted(LIVE)
+END_STATES = sorted(ENDS)
+
+
+class CallQuerySet(models.QuerySet["Call"]):
+    def due(self, now: datetime) -> "CallQuerySet":
+        """Calls that may bring news and whose time to be looked at has come."""
+        return self.filter(poll_at__lte=now).order_by("poll_at")
+
+    def in_doubt(self, now: datetime) -> "CallQuerySet":
+        return self.filter(
+            Q(state=CallState.UNKNOWN)
+            | Q(state=CallState.ACCEPTED, deadline_at__lte=now)
+            | Q(state=CallState.SENDING, answer_by__lte=now)
+        )
+
+    def of_work(self, work: str) -> "CallQuerySet":
+        return self.filter(work=work).order_by("pk")
+
+
+class Call(models.Model):
+    work = models.CharField(_("work"), max_length=100)
+    provider = models.CharField(_("provider"), max_length=40)
+    model = models.CharField(_("model"), max_length=200)
+    state = models.CharField(_("state"), max_length=10, choices=CallState.choices)
+    reference = models.CharField(_("provider's id"), max_length=200, null=True, blank=True)  # noqa: DJ001
+
+    sent_at = models.DateTimeField(_("sent"))
+    send_by = models.DateTimeField(_("not sent after"))
+    answer_by = models.DateTimeField(_("answer of the submit expected by"))
+    deadline_at = models.DateTimeField(_("in doubt from"))
+    give_up_at = models.DateTimeField(_("pursued until"))
+    accepted_at = models.DateTimeField(_("accepted"), null=True, blank=True)
+    ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
+    poll_at = models.DateTimeField(_("next look"), null=True, blank=True)
+    polled_at = models.DateTimeField(_("last look"), null=True, blank=True)
+    last_answer = models.CharField(_("last answer"), max_length=120, blank=True)
+
+    why = models.CharField(_("reason"), max_length=20, blank=True)
+    rule = models.CharField(_("rule"), max_length=40, blank=True)
+    http_status = models.PositiveSmallIntegerField(_("HTTP status"), null=True, blank=True)
+    code = models.CharField(_("provider's code"), max_length=80, blank=True)
+    detail = models.CharField(_("for the log"), max_length=500, blank=True)
+
+    cost = models.DecimalField(_("cost"), max_digits=12, decimal_places=4, null=True, blank=True)
+    cost_estimate = models.DecimalField(
+        _("estimate"), max_digits=12, decimal_places=4, null=True, blank=True
+    )
+    currency = models.CharField(_("currency"), max_length=3, blank=True)
+    result = models.JSONField(_("result"), default=list, blank=True)
+    late_outcome = models.CharField(_("late news"), max_length=20, blank=True)
+    late_at = models.DateTimeField(_("late news at"), null=True, blank=True)
+
+    objects = CallQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("call")
+        verbose_name_plural = _("calls")
+        constraints = [
+            # The wall: one live or paid call a work.
+            models.UniqueConstraint(
+                fields=["work"], condition=Q(state__in=WALL_STATES), name="call_wall"
+            ),
+            models.UniqueConstraint(fields=["provider", "reference"], name="call_reference_once"),
+            # A call that may still bring news is always looked at again.
+            models.CheckConstraint(
+                condition=~Q(state__in=LIVE_STATES) | Q(poll_at__isnull=False),
+                name="call_live_is_looked_at",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=LIVE_STATES, ended_at__isnull=True)
+                | Q(state__in=END_STATES, ended_at__isnull=False),
+                name="call_ended_once_ended",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="accepted")
+                | Q(reference__isnull=False, accepted_at__isnull=False),
+                name="call_accepted_has_reference",
+            ),
+            models.CheckConstraint(
+                condition=Q(cost__isnull=True) | Q(cost__gte=0), name="call_cost_not_negative"
+            ),
+            models.CheckConstraint(
+                condition=Q(late_outcome="", late_at__isnull=True)
+                | Q(state__in=END_STATES, late_at__isnull=False),
+                name="call_late_only_after_end",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["poll_at"], condition=Q(poll_at__isnull=False), name="call_due"
+            ),
+            models.Index(fields=["work"], name="call_of_work"),
+            models.Index(fields=["state", "sent_at"], name="call_by_state"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.model} {self.work} {self.state}"
+
+    def is_in_doubt(self, now: datetime) -> bool:
+        return (
+            self.state == CallState.UNKNOWN
+            or (self.state == CallState.ACCEPTED and self.deadline_at <= now)
+            or (self.state == CallState.SENDING and self.answer_by <= now)
+        )

@@ -1,0 +1,210 @@
+"""Polza.ai: submit with `async: true`, then poll. Money is RUB; no idempotency key, no cancel.
+
+Never seen live from here; the wire contract is that of the published reference, and the sandbox
+speaks it. Results live 7 days at Polza.
+"""
+
+import logging
+from datetime import datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from django.conf import settings
+
+from providers.answers import (
+    Accepted,
+    Artifact,
+    Done,
+    Failed,
+    Kind,
+    NoAnswer,
+    Polled,
+    Running,
+    Submitted,
+    Unknown,
+    Why,
+)
+from providers.base import Caps, PictureRequest
+from providers.classify import OwnError, classify, unreadable
+from providers.http import Answer, BearerAuth, Client, polling_client
+
+log = logging.getLogger(__name__)
+
+CONTENT_CODES = ("CONTENT", "MODERATION", "SAFETY", "NSFW")
+CLOSED_PORT = "http://127.0.0.1:1"
+
+
+class Polza:
+    caps = Caps(
+        kinds=frozenset({"image"}),
+        cloud=True,
+        enqueue_only=True,
+        result_ttl=timedelta(days=7),
+        currency="RUB",
+    )
+
+    def __init__(self, *, name: str, base_url: str, key: str) -> None:
+        self.name = name
+        self.base_url = base_url.rstrip("/")
+        self.auth = BearerAuth(key)
+
+    def submit(self, request: PictureRequest, *, send_by: datetime) -> Submitted:
+        with Client() as client:
+            reply = client.exchange(
+                "POST",
+                self.submit_url(request),
+                json=_media_request(request),
+                headers=self.headers(request),
+                auth=self.auth,
+                total=settings.SUBMIT_TIMEOUT,
+                send_by=send_by,
+            )
+        if isinstance(reply, Answer) and 200 <= reply.status < 300:
+            return _read_submitted(reply)
+        return classify(reply, own=_own_error(reply), enqueue_only=self.caps.enqueue_only)
+
+    def poll(self, reference: str) -> Polled:
+        reply = polling_client().exchange(
+            "GET",
+            f"{self.base_url}/v1/media/{quote(reference, safe='')}",
+            auth=self.auth,
+            total=settings.POLL_TIMEOUT,
+        )
+        if not isinstance(reply, Answer):
+            return NoAnswer(Why("transport", text=reply.text))
+        body = reply.json()
+        if reply.status != 200 or not isinstance(body, dict):
+            own = _own_error(reply) or OwnError()
+            return NoAnswer(Why("provider", http=reply.status, code=own.code, text=own.text))
+        return _read_polled(body)
+
+    def result_origins(self) -> frozenset[str]:
+        parts = urlsplit(self.base_url)
+        return frozenset({f"{parts.scheme}://{parts.netloc}"})
+
+    def submit_url(self, request: PictureRequest) -> str:
+        return f"{self.base_url}/v1/media"
+
+    def headers(self, request: PictureRequest) -> dict[str, str]:
+        return {}
+
+
+class SandboxPolza(Polza):
+    """The local sandbox: Polza's contract, plus the fault that the person chose."""
+
+    caps = Caps(
+        kinds=frozenset({"image"}),
+        cloud=False,
+        enqueue_only=True,
+        result_ttl=timedelta(days=7),
+        currency="RUB",
+    )
+
+    def submit_url(self, request: PictureRequest) -> str:
+        if request.fault == "refuse":
+            return f"{CLOSED_PORT}/v1/media"
+        return super().submit_url(request)
+
+    def headers(self, request: PictureRequest) -> dict[str, str]:
+        return {
+            "X-Sandbox-Work": request.work,
+            **({"X-Sandbox-Fault": request.fault} if request.fault else {}),
+        }
+
+
+def _media_request(request: PictureRequest) -> dict[str, Any]:
+    return {
+        "model": request.model,
+        "async": True,
+        "user": request.work,
+        "input": {
+            "prompt": request.prompt,
+            "aspect_ratio": request.aspect_ratio,
+            "output_format": "png",
+            "max_images": 1,
+        },
+        "provider": {"allow_fallbacks": False},
+    }
+
+
+def _read_submitted(reply: Answer) -> Accepted | Done | Failed | Unknown:
+    body = reply.json()
+    if not isinstance(body, dict):
+        return unreadable("no JSON object", http=reply.status)
+    reference = body.get("id")
+    if isinstance(reference, str) and 0 < len(reference) <= 200:
+        return Accepted(reference)
+    return unreadable("no id", http=reply.status)
+
+
+def _read_polled(body: dict[str, Any]) -> Running | Done | Failed:
+    status = str(body.get("status", ""))
+    cost = _cost(body.get("usage"))
+    if status == "completed":
+        artifacts = _artifacts(body.get("data"))
+        return Done(artifacts, cost) if artifacts else Failed(_no_output(body), cost)
+    if status == "cancelled":
+        return Failed(Why("cancelled", code="cancelled"), cost)
+    if status == "failed":
+        return Failed(_failure(body.get("error")), cost)
+    if status not in ("pending", "processing"):
+        log.warning("polza: unknown status word %.40r, taken as running", status)
+    return Running(status)
+
+
+def _artifacts(data: Any) -> tuple[Artifact, ...]:
+    """`data` is an object or a list of objects, each with `url` or `b64_json`."""
+    entries = data if isinstance(data, list) else [data]
+    found = []
+    for entry in entries:
+        if not isinstance(entry, dict):
+            continue
+        url, b64 = entry.get("url"), entry.get("b64_json")
+        if isinstance(url, str) and url:
+            found.append(Artifact(url=url))
+        elif isinstance(b64, str) and b64:
+            found.append(Artifact(b64=b64))
+    return tuple(found)
+
+
+def _no_output(body: dict[str, Any]) -> Why:
+    said = "text" if body.get("content") else "nothing"
+    error = body.get("error")
+    code = str(error.get("code", ""))[:80] if isinstance(error, dict) else ""
+    return Why("no_output", code=code, text=f"completed with {said} in place of a picture")
+
+
+def _failure(error: Any) -> Why:
+    if not isinstance(error, dict):
+        return Why("provider")
+    code = str(error.get("code", ""))[:80]
+    return Why(_kind_of_code(code) or "provider", code=code, text=str(error.get("message"))[:500])
+
+
+def _own_error(reply: Any) -> OwnError | None:
+    """Polza's error shape: `{"error": {"code", "message", ...}}`."""
+    body = reply.json() if isinstance(reply, Answer) else None
+    error = body.get("error") if isinstance(body, dict) else None
+    if not isinstance(error, dict) or not isinstance(error.get("code"), str | int):
+        return None
+    code = str(error["code"])
+    return OwnError(code=code, text=str(error.get("message", "")), kind=_kind_of_code(code))
+
+
+def _kind_of_code(code: str) -> Kind | None:
+    return "content" if any(word in code.upper() for word in CONTENT_CODES) else None
+
+
+def _cost(usage: Any) -> Decimal | None:
+    """RUB as the provider said it; None when it said nothing usable."""
+    if not isinstance(usage, dict):
+        return None
+    said = usage.get("cost_rub", usage.get("cost"))
+    if said is None or isinstance(said, bool):
+        return None
+    try:
+        cost = Decimal(str(said))
+    except InvalidOperation:
+        return None
+    return cost if cost.is_finite() and 0 <= cost < 1_000_000 else None

@@ -1,0 +1,5 @@
+"""A local provider: speaks Polza's wire contract, draws test pictures, misbehaves when asked to.
+
+It is a program of its own (`manage.py sandbox`) that knows nothing of the site and its database;
+`faults` alone is read by both sides.
+"""

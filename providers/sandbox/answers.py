@@ -1,0 +1,149 @@
+"""Polza's answers: what a generation looks like to its client at a given moment."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from providers.sandbox.bill import Generation
+from providers.sandbox.orders import HistoryPage
+
+PENDING_SHARE = 0.25
+UNKNOWN_WORD = "upscaling"
+FLAKY_POLLS = 8
+ENDS = {
+    "fail": "failed",
+    "fail_billed": "failed",
+    "cancelled": "cancelled",
+}
+# The documented filter of the history knows three words only.
+HISTORY_WORDS = {"processing": "pending", "cancelled": "failed"}
+FAILURES = {
+    "failed": {"code": "BAD_GATEWAY", "message": "Ошибка провайдера: генерация не удалась"},
+    "cancelled": {"code": "CANCELLED", "message": "Генерация отменена"},
+}
+PRIVATE_URL = "http://10.0.0.1/f/{id}.png"
+EXCUSE = "I can describe this scene, but I did not draw it."
+
+
+def error(code: str, message: str) -> bytes:
+    trace = {"trace_id": secrets.token_hex(4), "metadata": {}, "details": []}
+    return as_json({"error": {"code": code, "message": message, **trace}})
+
+
+def as_json(answer: dict) -> bytes:
+    return json.dumps(answer, ensure_ascii=False).encode()
+
+
+def status_of(generation: Generation, *, now: float) -> str:
+    """The true status; a poll may be told another (`status_told`)."""
+    if now < generation.completes_at:
+        runs_for = generation.completes_at - generation.executed_at
+        is_fresh = now - generation.executed_at < runs_for * PENDING_SHARE
+        return "pending" if is_fresh else "processing"
+    if generation.fault.name == "failed_then_completed":
+        return "failed" if generation.failure_told_at is None else "completed"
+    return ENDS.get(generation.fault.name, "completed")
+
+
+def status_told(generation: Generation, *, now: float, poll: int) -> str:
+    """What the client's n-th poll hears: the two polling faults are heard before the end is."""
+    status = status_of(generation, now=now)
+    if generation.fault.name == "status_new" and (status != "completed" or poll == 1):
+        return UNKNOWN_WORD
+    if generation.fault.name == "poll_flaky" and poll <= FLAKY_POLLS:
+        return "processing"
+    return status
+
+
+def accepted(generation: Generation) -> dict:
+    return {
+        "id": generation.id,
+        "object": "media.generation",
+        "status": "pending",
+        "created": int(generation.executed_at),
+        "model": generation.model,
+    }
+
+
+def media(generation: Generation, status: str, *, base_url: str) -> dict:
+    """The answer to a poll that found this status; `base_url` is ours as the client knows it."""
+    answer = {**accepted(generation), "status": status}
+    if status in FAILURES:
+        answer["error"] = FAILURES[status]
+    if status == "completed":
+        answer |= _output(generation, base_url)
+    if status == "completed" or status in FAILURES:
+        answer["completed_at"] = int(generation.completes_at)
+        answer["usage"] = _usage(generation, status)
+    return answer
+
+
+def history_row(generation: Generation, *, now: float) -> dict:
+    status = status_of(generation, now=now)
+    cost = f"{_cost_shown(generation, status):.4f}"
+    row = {
+        "id": generation.id,
+        "model": generation.model,
+        "requestType": "image",
+        "provider": "Sandbox",
+        "status": HISTORY_WORDS.get(status, status),
+        "cost": cost,
+        "clientCost": cost,
+        "createdAt": _iso(generation.executed_at),
+        "apiKeyShort": f"pza_…{generation.key_digest[:2]}",
+    }
+    if status == "completed":
+        runs_for = generation.completes_at - generation.executed_at
+        row["generationTimeMs"] = round(runs_for * 1000)
+    return row
+
+
+def _output(generation: Generation, base_url: str) -> dict:
+    if generation.fault.name == "text_only":
+        return {"content": EXCUSE}
+    if generation.fault.name == "no_output":
+        return {"data": []}
+    url = f"{base_url}/f/{generation.id}.png"
+    if generation.fault.name == "result_private":
+        url = PRIVATE_URL.format(id=generation.id)
+    # Both shapes occur in the wild; the id decides, so a generation keeps its own.
+    return {"data": {"url": url} if is_even(generation) else [{"url": url}]}
+
+
+def is_even(generation: Generation) -> bool:
+    return int(generation.id[-1]) % 2 == 0
+
+
+def _usage(generation: Generation, status: str) -> dict:
+    cost = float(_cost_shown(generation, status))
+    return {"output_units": int(status == "completed"), "cost_rub": cost, "cost": cost}
+
+
+def _cost_shown(generation: Generation, status: str) -> Decimal:
+    """What is charged, but a failure that will be taken back claims to have been free."""
+    if status == "completed" or generation.fault.name == "fail_billed":
+        return generation.charged
+    return Decimal(0)
+
+
+def _iso(instant: float) -> str:
+    moment = datetime.fromtimestamp(instant, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def history(
+    generations: list[Generation], page: HistoryPage, *, now: float
+) -> tuple[list[dict], int]:
+    """One page of rows, and how many there are on all pages. `generations` come oldest first."""
+    rows = [history_row(generation, now=now) for generation in generations]
+    rows = [row for row in rows if page.request_type in ("", row["requestType"])]
+    rows = [row for row in rows if page.status in ("", row["status"])]
+    if page.sort_by == "cost":
+        rows.sort(key=lambda row: Decimal(row["cost"]))
+    if page.descending:
+        rows.reverse()
+    start = (page.page - 1) * page.limit
+    return rows[start : start + page.limit], len(rows)

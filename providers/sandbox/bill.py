@@ -1,0 +1,203 @@
+"""The sandbox's own bill: what it executed and charged, by work, in a file of its own.
+
+Invariant: a generation is in the file before the client can learn of it, so a process killed at
+any point leaves no execution unbilled. Written by one server; read by anyone who doubts the site.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import count
+from pathlib import Path
+from threading import Lock
+
+from providers.sandbox.faults import Fault, fault_named
+from providers.sandbox.orders import Order
+
+PRICE = Decimal("5.00")
+OPENING_BALANCE = Decimal("100000.00")
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS generations (
+    id TEXT PRIMARY KEY,
+    work TEXT NOT NULL,
+    model TEXT NOT NULL,
+    fault TEXT NOT NULL,
+    prompt TEXT NOT NULL,
+    aspect_ratio TEXT NOT NULL,
+    key_digest TEXT NOT NULL,
+    executed_at REAL NOT NULL,
+    completes_at REAL NOT NULL,
+    charged TEXT NOT NULL,
+    failure_told_at REAL,
+    failure_told INTEGER NOT NULL DEFAULT 0,
+    key_leaked INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX IF NOT EXISTS generations_by_work ON generations (work);
+CREATE INDEX IF NOT EXISTS generations_by_execution ON generations (executed_at);
+CREATE TABLE IF NOT EXISTS submits (work TEXT PRIMARY KEY, seen INTEGER NOT NULL);
+"""
+
+INSERT = "INSERT INTO generations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, 0)"
+PUBLIC_COLUMNS = (
+    "id, work, model, fault, executed_at, completes_at, charged,"
+    " failure_told_at, failure_told, key_leaked"
+)
+
+
+@dataclass(slots=True)
+class Generation:
+    """One run of the provider. Instants are unix seconds; `charged` is in RUB."""
+
+    id: str
+    work: str
+    model: str
+    fault: Fault
+    prompt: str
+    aspect_ratio: str
+    key_digest: str
+    executed_at: float
+    completes_at: float
+    charged: Decimal
+    failure_told_at: float | None = None
+    # Numbers for the faults that depend on how often one asked; a restart counts anew.
+    polls: Iterator[int] = field(default_factory=lambda: count(1))
+    downloads: Iterator[int] = field(default_factory=lambda: count(1))
+
+
+def _columns(generation: Generation) -> tuple[object, ...]:
+    return (
+        generation.id,
+        generation.work,
+        generation.model,
+        generation.fault.name,
+        generation.prompt,
+        generation.aspect_ratio,
+        generation.key_digest,
+        generation.executed_at,
+        generation.completes_at,
+        str(generation.charged),
+    )
+
+
+class Bill:
+    """Running generations are answered from memory; the file is the record behind them."""
+
+    def __init__(self, path: Path | str) -> None:
+        self._lock = Lock()
+        self._generations: dict[str, Generation] = {}
+        # The lock makes one connection enough for all threads.
+        self._file = sqlite3.connect(path, timeout=5, check_same_thread=False, isolation_level=None)
+        try:
+            self._file.row_factory = sqlite3.Row
+            self._file.execute("PRAGMA journal_mode=WAL")
+            self._file.execute("PRAGMA synchronous=NORMAL")
+            self._file.executescript(SCHEMA)
+        except sqlite3.Error:
+            self._file.close()
+            raise
+
+    def close(self) -> None:
+        with self._lock:
+            self._file.close()
+
+    def count_submit(self, work: str) -> int:
+        """How many submits of this work were seen, this one included."""
+        row = self._write(
+            "INSERT INTO submits VALUES (?, 1)"
+            " ON CONFLICT (work) DO UPDATE SET seen = seen + 1 RETURNING seen",
+            work,
+        )
+        return row["seen"]
+
+    def execute(self, order: Order, *, now: float, seconds: float) -> Generation:
+        """Start a generation, charged at once; on return it is in the file."""
+        generation = Generation(
+            id=f"gen_{secrets.randbelow(10**18):018}",
+            work=order.work,
+            model=order.model,
+            fault=order.fault,
+            prompt=order.prompt,
+            aspect_ratio=order.aspect_ratio,
+            key_digest=order.key_digest,
+            executed_at=now,
+            completes_at=now + seconds,
+            charged=PRICE * order.fault.charges,
+        )
+        self._write(INSERT, *_columns(generation))
+        self._generations[generation.id] = generation
+        return generation
+
+    def find(self, generation_id: str) -> Generation | None:
+        return self._generations.get(generation_id) or self._reload(generation_id)
+
+    def tell_failure(self, generation: Generation, *, now: float) -> None:
+        """Note, before the client hears it, that a poll reports this failure."""
+        row = self._write(
+            "UPDATE generations SET failure_told_at = COALESCE(failure_told_at, ?),"
+            " failure_told = failure_told + 1 WHERE id = ? RETURNING failure_told_at",
+            now,
+            generation.id,
+        )
+        generation.failure_told_at = row["failure_told_at"]
+
+    def note_leaked_key(self, generation: Generation) -> None:
+        self._write("UPDATE generations SET key_leaked = 1 WHERE id = ?", generation.id)
+
+    def generations_between(
+        self, *, key_digest: str, since: float, until: float
+    ) -> list[Generation]:
+        rows = self._read(
+            "SELECT id FROM generations WHERE key_digest = ? AND executed_at BETWEEN ? AND ?"
+            " ORDER BY executed_at, rowid",
+            key_digest,
+            since,
+            until,
+        )
+        found = (self.find(row["id"]) for row in rows)
+        return [generation for generation in found if generation]
+
+    def balance(self) -> Decimal:
+        charges = self._read("SELECT charged FROM generations")
+        return OPENING_BALANCE - sum((Decimal(row["charged"]) for row in charges), Decimal(0))
+
+    def ledger(self, work: str | None = None) -> dict:
+        """The whole bill, or one work's part of it, as it is shown at `/_ledger`."""
+        where, wanted = ("WHERE work = ?", (work,)) if work is not None else ("", ())
+        rows = self._read(
+            f"SELECT {PUBLIC_COLUMNS} FROM generations {where} ORDER BY rowid", *wanted
+        )
+        submits = self._read(f"SELECT work, seen FROM submits {where} ORDER BY rowid", *wanted)
+        works: dict[str, dict[str, int]] = {}
+        for row in rows:
+            total = works.setdefault(row["work"], {"executions": 0, "charges": 0})
+            total["executions"] += 1
+            total["charges"] += Decimal(row["charged"]) > 0
+        return {
+            "generations": [{**dict(row), "key_leaked": bool(row["key_leaked"])} for row in rows],
+            "works": works,
+            "submits": {row["work"]: row["seen"] for row in submits},
+        }
+
+    def _reload(self, generation_id: str) -> Generation | None:
+        rows = self._read("SELECT * FROM generations WHERE id = ?", generation_id)
+        if not rows:
+            return None
+        columns = dict(rows[0])
+        del columns["failure_told"], columns["key_leaked"]
+        columns["fault"] = fault_named(columns["fault"])
+        columns["charged"] = Decimal(columns["charged"])
+        return self._generations.setdefault(generation_id, Generation(**columns))
+
+    def _read(self, statement: str, *values: object) -> list[sqlite3.Row]:
+        with self._lock:
+            return self._file.execute(statement, values).fetchall()
+
+    def _write(self, statement: str, *values: object) -> sqlite3.Row:
+        """Commits before it returns (autocommit); the first returned row, if any."""
+        with self._lock:
+            return self._file.execute(statement, values).fetchone()

@@ -1,0 +1,167 @@
+"""Polza's routes, a file host, and the bill at `/_ledger`.
+
+Order of a submit: count it, check it, execute it into the bill, then answer or lose the answer.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from urllib.parse import parse_qsl, urlsplit
+
+from providers.sandbox import answers, tricks
+from providers.sandbox.bill import Bill, Generation
+from providers.sandbox.drawing import draw_picture
+from providers.sandbox.faults import Fault
+from providers.sandbox.orders import (
+    HistoryPage,
+    Refusal,
+    read_history_page,
+    read_key_digest,
+    read_order,
+)
+from providers.sandbox.wire import Line, Listener
+
+MAX_BODY = 32 * 2**20
+HOLD_SYNC_FOR = 120
+SLOW_MINUTES = {"slow_14": 14, "slow_16": 16, "slow_40": 40}
+
+
+class SandboxListener(Listener):
+    bill: Bill
+    seconds: float
+    minute: float
+
+    def runs_for(self, fault: Fault) -> float:
+        minutes = SLOW_MINUTES.get(fault.name)
+        return self.seconds if minutes is None else minutes * self.minute
+
+
+class Routes(Line):
+    server: SandboxListener
+
+    def do_POST(self) -> None:
+        self._answer(self._post)
+
+    def do_GET(self) -> None:
+        self._answer(self._get)
+
+    def _answer(self, route: Callable[[], None]) -> None:
+        try:
+            route()
+        except Refusal as exc:
+            self.reply(exc.status, answers.error(exc.code, exc.message))
+        except sqlite3.Error:
+            # What cannot be billed is not executed, and what is not on the bill is not told.
+            self.reply(503, answers.error("SERVICE_UNAVAILABLE", "Сервис временно недоступен"))
+
+    def _post(self) -> None:
+        body = self._read_body()
+        if urlsplit(self.path).path != "/v1/media":
+            raise _not_found()
+        submits = self.server.bill.count_submit(self.headers.get("X-Sandbox-Work", ""))
+        order = read_order(self.headers, body)
+        trick = tricks.submit_trick(order.fault, submits=submits)
+        if not tricks.is_executed(order.fault, submits=submits):
+            assert trick, f"{order.fault.name} neither executes nor answers"
+            return trick(self, b"")
+        generation = self.server.bill.execute(
+            order, now=time.time(), seconds=self.server.runs_for(order.fault)
+        )
+        if trick:
+            return trick(self, answers.as_json(answers.accepted(generation)))
+        if not order.is_async:
+            self._hold_until_done(generation)
+        # Documented as 200 in one place and as 201 in another.
+        return self.reply(200 if answers.is_even(generation) else 201, self._look_at(generation, 0))
+
+    def _hold_until_done(self, generation: Generation) -> None:
+        left = generation.completes_at - time.time()
+        self.server.stopping.wait(min(max(left, 0), HOLD_SYNC_FOR))
+
+    def _get(self) -> None:
+        url = urlsplit(self.path)
+        query = dict(parse_qsl(url.query))
+        match url.path.strip("/").split("/"):
+            case ["v1", "media", generation_id]:
+                self._poll(generation_id)
+            case ["v1", "history", "generations"]:
+                self._list_history(read_key_digest(self.headers), read_history_page(query))
+            case ["v1", "history", "generations", generation_id]:
+                read_key_digest(self.headers)
+                row = answers.history_row(self._find(generation_id), now=time.time())
+                self.reply(200, answers.as_json(row))
+            case ["v1", "balance"]:
+                read_key_digest(self.headers)
+                self.reply(200, answers.as_json({"amount": str(self.server.bill.balance())}))
+            case ["f", name]:
+                self._fetch(name)
+            case ["_ledger"]:
+                self.reply(200, answers.as_json(self.server.bill.ledger(query.get("work"))))
+            case _:
+                raise _not_found()
+
+    def _poll(self, generation_id: str) -> None:
+        read_key_digest(self.headers)
+        generation = self._find(generation_id)
+        poll = next(generation.polls)
+        trick = tricks.poll_trick(generation.fault, poll=poll)
+        if trick:
+            trick(self, b"")
+        else:
+            self.reply(200, self._look_at(generation, poll))
+
+    def _look_at(self, generation: Generation, poll: int) -> bytes:
+        """The present answer; a failure is on the bill as told before the client can hear it."""
+        now = time.time()
+        status = answers.status_told(generation, now=now, poll=poll)
+        if status in answers.FAILURES:
+            self.server.bill.tell_failure(generation, now=now)
+        return answers.as_json(answers.media(generation, status, base_url=self._base_url()))
+
+    def _list_history(self, key_digest: str, page: HistoryPage) -> None:
+        found = self.server.bill.generations_between(
+            key_digest=key_digest, since=page.since, until=page.until
+        )
+        rows, total = answers.history(found, page, now=time.time())
+        meta = {"page": page.page, "limit": page.limit, "total": total}
+        self.reply(200, answers.as_json({"items": rows, "meta": meta}))
+
+    def _fetch(self, name: str) -> None:
+        """Results are public; a client that shows us its key here would show it to anyone."""
+        generation = self._find(name.removesuffix(".png"))
+        if "Authorization" in self.headers:
+            self.server.bill.note_leaked_key(generation)
+        if answers.status_of(generation, now=time.time()) != "completed":
+            raise _not_found()
+        trick = tricks.file_trick(generation.fault, download=next(generation.downloads))
+        picture = draw_picture(generation.prompt, generation.aspect_ratio)
+        if trick:
+            trick(self, picture)
+        else:
+            self.reply(200, picture, "image/png")
+
+    def _find(self, generation_id: str) -> Generation:
+        generation = self.server.bill.find(generation_id)
+        if generation is None:
+            raise _not_found()
+        return generation
+
+    def _base_url(self) -> str:
+        """Ours by the name the client called us, so that results come from the origin it knows."""
+        return f"{'https' if self.server.tls else 'http'}://{self.headers['Host']}"
+
+    def _read_body(self) -> bytes:
+        length = self.headers.get("Content-Length", "0")
+        if not length.isdecimal() or int(length) > MAX_BODY or "Transfer-Encoding" in self.headers:
+            self.close_connection = True
+            raise Refusal(413, "PAYLOAD_TOO_LARGE", "Слишком большой запрос")
+        body = self.rfile.read(int(length))
+        if len(body) < int(length):
+            raise ConnectionResetError("the client left in the middle of its request")
+        return body
+
+
+def _not_found() -> Refusal:
+    return Refusal(404, "NOT_FOUND", "Не найдено")

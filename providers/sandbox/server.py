@@ -1,0 +1,71 @@
+"""The sandbox as a server: binds, serves from a thread, stops within a second."""
+
+from __future__ import annotations
+
+import sqlite3
+import ssl
+from pathlib import Path
+from threading import Thread
+from typing import Self
+
+from providers.sandbox.bill import Bill
+from providers.sandbox.routes import Routes, SandboxListener
+
+
+class SandboxServer:
+    """Binds at once: OSError if the port is busy, sqlite3.Error if the bill cannot be written.
+
+    `seconds` is how long a picture takes, `minute` how long a minute of the slow faults lasts,
+    `tls` the files of a certificate and its key. Port 0 takes any free one.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        bill_path: Path | str,
+        *,
+        seconds: float = 4.0,
+        minute: float = 60.0,
+        tls: tuple[Path | str, Path | str] | None = None,
+    ) -> None:
+        self._listener = SandboxListener((host, port), Routes, _read_certificate(tls))
+        try:
+            self._listener.bill = Bill(bill_path)
+        except sqlite3.Error:
+            self._listener.server_close()
+            raise
+        self._listener.seconds, self._listener.minute = seconds, minute
+        self._thread: Thread | None = None
+        self.port: int = self._listener.server_address[1]
+        shown_host = f"[{host}]" if ":" in host else host
+        self.url = f"{'https' if tls else 'http'}://{shown_host}:{self.port}"
+
+    def start(self) -> None:
+        self._thread = Thread(target=self._listener.serve_forever, args=(0.1,), daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends open connections too, also those whose answer a fault holds back."""
+        self._listener.stopping.set()
+        if self._thread:
+            self._listener.shutdown()
+            self._thread.join()
+        self._listener.server_close()
+        self._listener.hang_up()
+        self._listener.bill.close()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+
+
+def _read_certificate(files: tuple[Path | str, Path | str] | None) -> ssl.SSLContext | None:
+    if not files:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*files)
+    return context
