@@ -84,7 +84,7 @@ def media(generation: Generation, status: str, *, base_url: str) -> dict:
 def history_row(generation: Generation, *, now: float) -> dict:
     status = status_of(generation, now=now)
     cost = f"{_cost_shown(generation, status):.4f}"
-    row = {
+    row: dict = {
         "id": generation.id,
         "model": generation.model,
         "requestType": "image",

@@ -69,12 +69,14 @@ class Routes(Line):
         generation = self.server.bill.execute(
             order, now=time.time(), seconds=self.server.runs_for(order.fault)
         )
+        answer = answers.as_json(answers.accepted(generation))
         if trick:
-            return trick(self, answers.as_json(answers.accepted(generation)))
+            return trick(self, answer)
         if not order.is_async:
             self._hold_until_done(generation)
+            answer = self._look_at(generation, poll=0)
         # Documented as 200 in one place and as 201 in another.
-        return self.reply(200 if answers.is_even(generation) else 201, self._look_at(generation, 0))
+        return self.reply(200 if answers.is_even(generation) else 201, answer)
 
     def _hold_until_done(self, generation: Generation) -> None:
         left = generation.completes_at - time.time()
@@ -110,9 +112,9 @@ class Routes(Line):
         if trick:
             trick(self, b"")
         else:
-            self.reply(200, self._look_at(generation, poll))
+            self.reply(200, self._look_at(generation, poll=poll))
 
-    def _look_at(self, generation: Generation, poll: int) -> bytes:
+    def _look_at(self, generation: Generation, *, poll: int) -> bytes:
         """The present answer; a failure is on the bill as told before the client can hear it."""
         now = time.time()
         status = answers.status_told(generation, now=now, poll=poll)

@@ -2,6 +2,7 @@
 
 import signal
 import sqlite3
+import ssl
 from argparse import ArgumentParser
 from pathlib import Path
 from threading import Event
@@ -62,6 +63,9 @@ def _open_server(options: dict) -> SandboxServer:
         )
     except sqlite3.Error as exc:
         raise CommandError(f"sandbox: cannot write its bill {bill_path}: {exc}") from None
+    except ssl.SSLError:
+        files = f"{options['certfile']} and {options['keyfile']}"
+        raise CommandError(f"sandbox: not a certificate and its key: {files}") from None
     except (OSError, OverflowError) as exc:
         raise CommandError(f"sandbox: cannot listen on {address}: {_reason(exc)}") from None
 
