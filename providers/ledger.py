@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import F
 
 from providers.answers import Accepted, Artifact, Done, Failed, News, Rejected, Unknown, Why
 from providers.models import Call
@@ -136,7 +137,8 @@ def _columns_of(news: News, now: datetime) -> tuple[CallState, dict]:
         case Rejected(why):
             return CallState.REJECTED, {**_ended(why, now), "cost": 0}
         case Unknown(why):
-            return CallState.UNKNOWN, _reason(why)
+            # Nothing can be asked without an id; the end of retention is the next thing to see.
+            return CallState.UNKNOWN, {**_reason(why), "poll_at": F("give_up_at")}
     raise TypeError(f"no news: {news!r}")
 
 

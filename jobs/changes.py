@@ -1,0 +1,36 @@
+"""The only code that assigns a job's state: one UPDATE filtered on the states it may come from,
+the version raised and the event written in the same transaction."""
+
+import uuid
+from datetime import datetime
+
+from django.db.models import F
+
+from jobs.models import Event, Job
+from jobs.states import ENDS, SOURCES, JobState
+
+
+def move(
+    job_id: uuid.UUID, to: JobState, *, event: str, now: datetime, reason: str = "", **facts: object
+) -> bool:
+    """False when the job was not in a state that may become `to`; nothing is written then."""
+    changed = Job.objects.filter(pk=job_id, state__in=SOURCES[to]).update(
+        state=to,
+        reason=reason,
+        version=F("version") + 1,
+        changed_at=now,
+        ended_at=now if to in ENDS else None,
+    )
+    if changed:
+        _write_event(job_id, event, now, facts)
+    return changed == 1
+
+
+def note(job_id: uuid.UUID, *, event: str, now: datetime, **facts: object) -> None:
+    """A change that a page shows without a new state."""
+    Job.objects.filter(pk=job_id).update(version=F("version") + 1, changed_at=now)
+    _write_event(job_id, event, now, facts)
+
+
+def _write_event(job_id: uuid.UUID, name: str, now: datetime, facts: dict[str, object]) -> None:
+    Event.objects.create(job_id=job_id, name=name, at=now, facts=facts)

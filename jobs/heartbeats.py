@@ -1,0 +1,71 @@
+"""Signs of life in rows of our own: who serves the queue, and whether the ticker ticks.
+
+The ticker puts a probe into the queue; any task a worker runs counts as its answer.
+"""
+
+import time
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import F, Q
+from django.utils import timezone
+
+from jobs import leases, queue
+from jobs.models import Heartbeat
+
+TICKER_SILENT_AFTER = timedelta(seconds=15)
+
+_beaten = {"worker": float("-inf"), "ticker": float("-inf")}
+
+
+def beat(name: str) -> None:
+    """At most one row a second and process."""
+    if time.monotonic() - _beaten[name] < 1:
+        return
+    _beaten[name] = time.monotonic()
+    now = timezone.now()
+    if not Heartbeat.objects.filter(name=name).update(beat_at=now):
+        Heartbeat.objects.get_or_create(name=name, defaults={"beat_at": now})
+
+
+def ask_cluster(now: datetime) -> None:
+    """Put a probe into the queue, unless one asked lately is still unanswered."""
+    row, _ = Heartbeat.objects.get_or_create(name="worker")
+    open_since = row.asked_at if not _answered(row) else None
+    again = settings.PROBE_TIMEOUT * 2 if open_since else settings.PROBE_EVERY
+    if row.asked_at and now - row.asked_at < timedelta(seconds=again):
+        return
+    if queue.enqueue_probe():
+        unanswered = Q(beat_at__isnull=True) | Q(beat_at__lt=F("asked_at"))
+        asked = Heartbeat.objects.filter(name="worker")
+        if not asked.filter(unanswered, asked_at__isnull=False).exists():
+            asked.update(asked_at=now)
+
+
+def cluster_is_wedged(now: datetime) -> bool:
+    """A probe went unanswered although a worker was free to answer it."""
+    row = Heartbeat.objects.filter(name="worker").first()
+    if row is None or row.asked_at is None or _answered(row):
+        return False
+    overdue = now - row.asked_at > timedelta(seconds=settings.PROBE_TIMEOUT)
+    return overdue and leases.busy_workers() < settings.WORKERS
+
+
+def forget_probe() -> None:
+    """A cluster was started anew: what the old one was asked is void."""
+    Heartbeat.objects.filter(name="worker").update(asked_at=None)
+
+
+def cluster_is_alive(now: datetime) -> bool:
+    row = Heartbeat.objects.filter(name="worker").first()
+    silent_after = timedelta(seconds=settings.PROBE_TIMEOUT + 2 * settings.PROBE_EVERY + 5)
+    return bool(row and row.beat_at and now - row.beat_at < silent_after)
+
+
+def ticker_is_alive(now: datetime) -> bool:
+    row = Heartbeat.objects.filter(name="ticker").first()
+    return bool(row and row.beat_at and now - row.beat_at < TICKER_SILENT_AFTER)
+
+
+def _answered(row: Heartbeat) -> bool:
+    return bool(row.asked_at and row.beat_at and row.beat_at >= row.asked_at)

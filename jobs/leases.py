@@ -1,0 +1,151 @@
+"""Taking, keeping and giving back the lease of a stage: each one conditional UPDATE.
+
+A lease has a token that every write of its holder checks; whoever slept past it writes nothing.
+"""
+
+import threading
+import uuid
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.models import Q
+from django.utils import timezone
+
+from jobs import holders
+from jobs.models import Lease, Stage
+
+# A stage that killed its worker twice waits: 1, 5, 30 minutes, then an hour each time.
+DEATH_DELAYS = (60, 300, 1800, 3600)
+DEATHS_BEFORE_DELAY = 2
+
+
+@dataclass(frozen=True)
+class StageLease:
+    stage: Stage
+    token: uuid.UUID
+    previous_holder: str
+    """Whose lapsed lease this one follows, or the empty string."""
+
+
+def take(job_id: uuid.UUID, now: datetime) -> StageLease | None:
+    """The lease of the job's unfinished stage; None when there is none, or it is not due."""
+    stage = Stage.objects.unfinished().filter(job_id=job_id).order_by("pk").first()
+    if stage is None or (stage.lease_token and stage.tries >= DEATHS_BEFORE_DELAY):
+        return None
+    token = uuid.uuid4()
+    free = Q(lease_token=None, due_at__lte=now) | Q(
+        lease_token=stage.lease_token, leased_until__lte=now
+    )
+    taken = (
+        Stage.objects.unfinished()
+        .filter(free, pk=stage.pk, tries=stage.tries)
+        .update(
+            lease_token=token,
+            lease_holder=holders.this_holder(),
+            leased_until=now + settings.LEASE_LASTS,
+            due_at=None,
+            woken_at=None,
+            tries=stage.tries + 1,
+        )
+    )
+    if not taken:
+        return None
+    previous = stage.lease_holder if stage.lease_token else ""
+    return StageLease(Stage.objects.select_related("job").get(pk=stage.pk), token, previous)
+
+
+def release(lease: StageLease, *, due_at: datetime, progress: bool = True) -> bool:
+    """Give the lease back, the stage to be run again at `due_at`; False when it was lost before.
+
+    Without progress the start stays counted, as if the worker had died.
+    """
+    held = Stage.objects.unfinished().filter(pk=lease.stage.pk, lease_token=lease.token)
+    columns: dict = {"tries": 0} if progress else {}
+    return held.update(**_FREE, due_at=due_at, **columns) == 1
+
+
+def finish(lease: StageLease, now: datetime) -> bool:
+    """End the stage; False when the lease was lost before, and then nothing may be written."""
+    held = Stage.objects.unfinished().filter(pk=lease.stage.pk, lease_token=lease.token)
+    return held.update(**_FREE, due_at=None, done_at=now, tries=0) == 1
+
+
+def finish_all(job_id: uuid.UUID, now: datetime) -> None:
+    """End whatever stage is open, for a job that ended by its call or by its person."""
+    Stage.objects.unfinished().filter(job_id=job_id).update(**_FREE, due_at=None, done_at=now)
+
+
+def postpone(stage: Stage, until: datetime) -> bool:
+    """Take a lapsed lease away and let the stage rest; the starts it had stay counted."""
+    lapsed = Stage.objects.unfinished().filter(pk=stage.pk, lease_token=stage.lease_token)
+    return lapsed.update(**_FREE, due_at=until) == 1
+
+
+def is_held(lease: StageLease) -> bool:
+    return Stage.objects.filter(pk=lease.stage.pk, lease_token=lease.token).exists()
+
+
+def death_delay(tries: int) -> timedelta:
+    step = min(max(tries - DEATHS_BEFORE_DELAY, 0), len(DEATH_DELAYS) - 1)
+    return timedelta(seconds=DEATH_DELAYS[step])
+
+
+def busy_workers() -> int:
+    """How many stages are being run right now."""
+    return Stage.objects.leased(timezone.now()).count()
+
+
+@contextmanager
+def kept(lease: StageLease):
+    """Keep the lease alive from a thread of its own while the stage runs."""
+    stop = threading.Event()
+    thread = threading.Thread(target=_keep, args=(lease, stop), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def take_duty(name: str, token: uuid.UUID, now: datetime, lasts: timedelta) -> bool:
+    """Hold a process-wide duty for `lasts` more; at once when its holder here is surely dead."""
+    until = now + lasts
+    mine = {"token": token, "holder": holders.this_holder(), "until": until}
+    if Lease.objects.filter(Q(token=token) | Q(until__lte=now), name=name).update(**mine):
+        return True
+    lease = Lease.objects.filter(name=name).first()
+    if lease is None:
+        return Lease.objects.get_or_create(name=name, defaults=mine)[0].token == token
+    if holders.is_surely_dead(lease.holder):
+        return Lease.objects.filter(name=name, token=lease.token).update(**mine) == 1
+    return False
+
+
+def drop_duty(name: str, token: uuid.UUID) -> None:
+    Lease.objects.filter(name=name, token=token).delete()
+
+
+def _keep(lease: StageLease, stop: threading.Event) -> None:
+    every = settings.LEASE_LASTS.total_seconds() / 3
+    used = False
+    while not stop.wait(every):
+        used = True
+        try:
+            held = Stage.objects.filter(pk=lease.stage.pk, lease_token=lease.token)
+            held.update(leased_until=timezone.now() + settings.LEASE_LASTS)
+        except DatabaseError:
+            connection.close()
+    if used:
+        connection.close()
+
+
+_FREE: dict = {
+    "lease_token": None,
+    "lease_holder": "",
+    "leased_until": None,
+    "woken_at": None,
+}

@@ -1,0 +1,199 @@
+"""Jobs, their stages, events and pictures; heartbeats of the processes that move them.
+
+Every stage that is not done has a live lease or a due time (`stage_goes_on`): one due query finds
+all work, whatever died.
+"""
+
+import uuid
+from datetime import datetime
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from jobs.states import JobState
+from quotas.models import Account, Attempt
+
+
+class JobQuerySet(models.QuerySet["Job"]):
+    def of(self, account: Account) -> "JobQuerySet":
+        return self.filter(account_id=account.pk) if account.pk else self.none()
+
+    def open(self) -> "JobQuerySet":
+        return self.filter(state__in=["queued", "running", "in_doubt"])
+
+
+class Job(models.Model):
+    """What a person asked for. `version` grows with every change that a page can show."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    account = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="jobs")
+    attempt = models.OneToOneField(Attempt, null=True, blank=True, on_delete=models.PROTECT)
+    kind = models.CharField(_("kind"), max_length=20)
+    state = models.CharField(_("state"), max_length=15, choices=JobState.choices)
+    reason = models.CharField(_("reason"), max_length=20, blank=True)
+    version = models.PositiveIntegerField(_("version"), default=1)
+    prompt = models.TextField(_("prompt"), blank=True)
+    params = models.JSONField(_("parameters"), default=dict, blank=True)
+    form_key = models.CharField(max_length=64)
+    form_digest = models.CharField(max_length=64)
+    created_at = models.DateTimeField(_("created"))
+    changed_at = models.DateTimeField(_("changed"))
+    ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
+
+    objects = JobQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("job")
+        verbose_name_plural = _("jobs")
+        constraints = [
+            # A form sent twice is one job.
+            models.UniqueConstraint(
+                fields=["account", "form_key", "form_digest"], name="job_form_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["queued", "running", "in_doubt"], ended_at__isnull=True)
+                | Q(
+                    state__in=["ready", "failed", "cancelled", "not_confirmed"],
+                    ended_at__isnull=False,
+                ),
+                name="job_ended_once_ended",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="failed") | ~Q(reason=""), name="job_failed_says_why"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["account", "-created_at"], name="job_newest_of_account"),
+            models.Index(
+                fields=["account", "-created_at"],
+                condition=Q(state__in=["queued", "running", "in_doubt"]),
+                name="job_open_of_account",
+            ),
+            models.Index(fields=["state", "created_at"], name="job_by_state"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk} {self.state}"
+
+
+class StageQuerySet(models.QuerySet["Stage"]):
+    def unfinished(self) -> "StageQuerySet":
+        return self.filter(done_at__isnull=True)
+
+    def due(self, now: datetime) -> "StageQuerySet":
+        return self.unfinished().filter(Q(due_at__lte=now) | Q(leased_until__lte=now))
+
+    def leased(self, now: datetime) -> "StageQuerySet":
+        return self.unfinished().filter(leased_until__gt=now)
+
+
+class Stage(models.Model):
+    """One resumable step. `tries` counts the starts since the last orderly end of a run."""
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="stages")
+    name = models.CharField(_("name"), max_length=20)
+    due_at = models.DateTimeField(_("due"), null=True, blank=True)
+    woken_at = models.DateTimeField(_("put in the queue"), null=True, blank=True)
+    leased_until = models.DateTimeField(_("leased until"), null=True, blank=True)
+    lease_token = models.UUIDField(null=True, blank=True)
+    lease_holder = models.CharField(_("lease holder"), max_length=120, blank=True)
+    tries = models.PositiveIntegerField(_("starts without progress"), default=0)
+    waiting_since = models.DateTimeField(_("waits its turn since"), null=True, blank=True)
+    created_at = models.DateTimeField(_("created"))
+    done_at = models.DateTimeField(_("done"), null=True, blank=True)
+
+    objects = StageQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("stage")
+        verbose_name_plural = _("stages")
+        constraints = [
+            models.UniqueConstraint(fields=["job", "name"], name="stage_once_a_job"),
+            # Work that is not done is always found again.
+            models.CheckConstraint(
+                condition=Q(done_at__isnull=False)
+                | Q(due_at__isnull=False)
+                | Q(leased_until__isnull=False),
+                name="stage_goes_on",
+            ),
+            models.CheckConstraint(
+                condition=Q(leased_until__isnull=True, lease_token__isnull=True)
+                | Q(leased_until__isnull=False, lease_token__isnull=False),
+                name="stage_lease_whole",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["due_at"], condition=Q(done_at__isnull=True), name="stage_due"),
+            models.Index(
+                fields=["leased_until"], condition=Q(done_at__isnull=True), name="stage_leased"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.job_id} {self.name}"
+
+
+class Event(models.Model):
+    """One line of a job's history, written in the transaction of the change it tells."""
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="events")
+    name = models.CharField(_("what"), max_length=30)
+    facts = models.JSONField(_("facts"), default=dict, blank=True)
+    at = models.DateTimeField(_("when"))
+
+    class Meta:
+        verbose_name = _("event")
+        verbose_name_plural = _("events")
+        indexes = [models.Index(fields=["job", "id"], name="event_of_job")]
+
+    def __str__(self) -> str:
+        return f"{self.at:%H:%M:%S} {self.name}"
+
+
+class Picture(models.Model):
+    """A picture that was delivered; its file lies in the media folder and goes out by a view."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="pictures")
+    position = models.PositiveSmallIntegerField(default=0)
+    file = models.CharField(_("file"), max_length=200)
+    media_type = models.CharField(_("type"), max_length=40)
+    width = models.PositiveIntegerField(_("width"))
+    height = models.PositiveIntegerField(_("height"))
+    size = models.PositiveIntegerField(_("bytes"))
+    sha256 = models.CharField(max_length=64)
+    created_at = models.DateTimeField(_("created"))
+
+    class Meta:
+        verbose_name = _("picture")
+        verbose_name_plural = _("pictures")
+        constraints = [
+            models.UniqueConstraint(fields=["job", "position"], name="picture_once_a_position"),
+        ]
+
+    def __str__(self) -> str:
+        return self.file
+
+
+class Heartbeat(models.Model):
+    """`worker`: a task was run, and when a probe was last asked for. `ticker`: a tick was done."""
+
+    name = models.CharField(primary_key=True, max_length=20)
+    asked_at = models.DateTimeField(null=True, blank=True)
+    beat_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Lease(models.Model):
+    """A duty that one process at a time has, such as the ticker's."""
+
+    name = models.CharField(primary_key=True, max_length=20)
+    token = models.UUIDField()
+    holder = models.CharField(max_length=120)
+    until = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name

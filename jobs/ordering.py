@@ -1,0 +1,74 @@
+"""Taking an order: claim the form, take the seat and open the job, in one transaction."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from django.db import IntegrityError, transaction
+
+from jobs import changes, faultpoints, queue
+from jobs.models import Job, Stage
+from jobs.states import JobState
+from providers.registry import Offer
+from quotas import accounts, ledger
+from quotas.ledger import Refused
+from quotas.models import Account, Kind
+
+
+@dataclass(frozen=True)
+class PictureOrder:
+    """The fields of the form, checked. The same fields under the same key are the same job."""
+
+    prompt: str
+    aspect_ratio: str
+    offer: Offer
+    fault: str = ""
+
+    def digest(self) -> str:
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+
+
+def order_picture(
+    *, account: Account, order: PictureOrder, form_key: str, now: datetime
+) -> Job | Refused:
+    """The new job, the job this form has made before, or why the quota refuses."""
+    account = accounts.ensure_saved(account, now=now)
+    try:
+        job = _open(account, order, form_key, now)
+    except IntegrityError:
+        return Job.objects.get(account=account, form_key=form_key, form_digest=order.digest())
+    if isinstance(job, Job):
+        faultpoints.reach("job_committed")
+        queue.enqueue_after_commit(job.pk)
+    return job
+
+
+@transaction.atomic
+def _open(account: Account, order: PictureOrder, form_key: str, now: datetime) -> Job | Refused:
+    """Claim first, then the seat: a double click waits here and then finds the first one's job."""
+    job = Job.objects.create(
+        account=account,
+        kind=Kind.IMAGE,
+        state=JobState.QUEUED,
+        prompt=order.prompt,
+        params={
+            "aspect_ratio": order.aspect_ratio,
+            "provider": order.offer.provider,
+            "model": order.offer.model,
+            "fault": order.fault,
+        },
+        form_key=form_key,
+        form_digest=order.digest(),
+        created_at=now,
+        changed_at=now,
+    )
+    attempt = ledger.reserve(account=account, kind=Kind.IMAGE, now=now)
+    if isinstance(attempt, Refused):
+        transaction.set_rollback(True)
+        return attempt
+    job.attempt = attempt
+    job.save(update_fields=["attempt"])
+    Stage.objects.create(job=job, name="generate", created_at=now, due_at=now, woken_at=now)
+    changes.note(job.pk, event="reserved", now=now, day=str(attempt.day), slot=attempt.slot)
+    return job

@@ -1,0 +1,41 @@
+"""Handing work to django-q2. The queue only makes things quick: a message that cannot be sent or
+is lost is made good by the due query."""
+
+import logging
+import uuid
+from functools import partial
+
+from django.db import transaction
+from django_q.brokers import get_broker
+from django_q.tasks import async_task
+
+log = logging.getLogger(__name__)
+
+
+def enqueue_after_commit(job_id: uuid.UUID) -> None:
+    transaction.on_commit(partial(enqueue, job_id), robust=True)
+
+
+def enqueue(job_id: uuid.UUID) -> bool:
+    return _send("jobs.tasks.advance", str(job_id))
+
+
+def enqueue_probe() -> bool:
+    return _send("jobs.tasks.probe")
+
+
+def waiting() -> int:
+    """Messages nobody took yet; 0 when the queue cannot be asked."""
+    try:
+        return get_broker().queue_size()
+    except Exception:  # noqa: BLE001  any broker's any error: the due query goes on without it
+        return 0
+
+
+def _send(task: str, *args: str) -> bool:
+    try:
+        async_task(task, *args)
+    except Exception:  # noqa: BLE001  an enqueue that fails must not fail the request
+        log.warning("The queue did not take %s; the ticker will find the work.", task)
+        return False
+    return True

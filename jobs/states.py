@@ -1,0 +1,40 @@
+"""States of a job, and what may follow what.
+
+    queued ──> running ──> ready <── (a late result) ── failed, not_confirmed
+      │  <─429──  │ ^
+      │           v │
+      │        in_doubt ──> ready, failed, not_confirmed
+      ├──> cancelled
+      └──> failed
+
+`ready failed cancelled not_confirmed` are ends. A late result takes `failed` or `not_confirmed` to
+`ready`; nothing else leaves an end.
+"""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class JobState(models.TextChoices):
+    QUEUED = "queued", _("Queued")
+    RUNNING = "running", _("Generating")
+    IN_DOUBT = "in_doubt", _("Confirming")
+    READY = "ready", _("Ready")
+    FAILED = "failed", _("Failed")
+    CANCELLED = "cancelled", _("Cancelled")
+    NOT_CONFIRMED = "not_confirmed", _("Not confirmed")
+
+
+S = JobState
+ENDS = frozenset({S.READY, S.FAILED, S.CANCELLED, S.NOT_CONFIRMED})
+OPEN = frozenset({S.QUEUED, S.RUNNING, S.IN_DOUBT})
+
+SOURCES: dict[JobState, frozenset[JobState]] = {
+    S.QUEUED: frozenset({S.RUNNING}),
+    S.RUNNING: frozenset({S.QUEUED, S.IN_DOUBT}),
+    S.IN_DOUBT: frozenset({S.RUNNING}),
+    S.READY: frozenset({S.RUNNING, S.IN_DOUBT, S.FAILED, S.NOT_CONFIRMED}),
+    S.FAILED: frozenset({S.QUEUED, S.RUNNING, S.IN_DOUBT}),
+    S.CANCELLED: frozenset({S.QUEUED}),
+    S.NOT_CONFIRMED: frozenset({S.RUNNING, S.IN_DOUBT}),
+}

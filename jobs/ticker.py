@@ -1,0 +1,195 @@
+"""The ticker: polls every due call, wakes due stages and recovers what a dead process held.
+
+One is active by a lease, others stand by. Only the main thread touches the database; the threads
+of the pool do nothing but ask providers.
+"""
+
+import logging
+import threading
+import time
+import uuid
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from datetime import UTC, datetime, timedelta
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.models import F, Q
+from django.utils import timezone
+
+from jobs import changes, engine, faultpoints, heartbeats, holders, leases, outcomes, queue
+from jobs.models import Stage
+from providers import ledger as calls
+from providers.answers import Done, Failed, NoAnswer, Polled, Running, Unknown, Why
+from providers.models import Call
+from providers.registry import provider_named
+from providers.states import CallState
+
+log = logging.getLogger(__name__)
+
+DUTY = "ticker"
+LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+MOST_A_TICK = 1000
+STAND_IN_LASTS = timedelta(seconds=45)
+STAND_IN_WAIT = 20
+
+
+class Ticker:
+    def __init__(self, *, duty_lasts: timedelta | None = None) -> None:
+        self.token = uuid.uuid4()
+        self.duty_lasts = duty_lasts or settings.TICKER_LEASE_LASTS
+        self.pool = ThreadPoolExecutor(settings.POLL_THREADS, thread_name_prefix="poll")
+        self.polls: dict[Future[Polled], Call] = {}
+        self._duty_until = self._look_for_dead_at = LONG_AGO
+
+    def run(self, stop: threading.Event) -> None:
+        """Tick until told to stop; an outage of the database only delays."""
+        while not stop.is_set():
+            started = time.monotonic()
+            try:
+                self.tick()
+            except DatabaseError as exc:
+                log.warning("The ticker cannot reach its database: %s", type(exc).__name__)
+                connection.close()
+                stop.wait(1)
+            stop.wait(max(0.01, settings.TICK_EVERY - (time.monotonic() - started)))
+
+    def tick(self) -> bool:
+        """One round; False when another ticker has the duty."""
+        now = timezone.now()
+        if not self._has_duty(now):
+            return False
+        heartbeats.beat("ticker")
+        self.collect()
+        self.poll_due(now)
+        self.free_dead(now)
+        wake_due(now)
+        heartbeats.ask_cluster(now)
+        return True
+
+    def close(self) -> None:
+        self.pool.shutdown(wait=False, cancel_futures=True)
+        leases.drop_duty(DUTY, self.token)
+
+    def poll_due(self, now: datetime) -> None:
+        """Give each due call to the pool, the longest due first; decide those without an id."""
+        asked = {call.pk for call in self.polls.values()}
+        due = [call for call in Call.objects.due(now)[:MOST_A_TICK] if call.pk not in asked]
+        ready = [call for call in due if not _decide(call, now)]
+        if not ready:
+            return
+        calls.claim_polls(ready, now)
+        faultpoints.reach("poll_claimed")
+        for call in ready:
+            self.polls[self.pool.submit(_poll, call)] = call
+
+    def collect(self) -> None:
+        """Write down what finished polls said, one row at a time; a bad row stops no other."""
+        for future in [future for future in self.polls if future.done()]:
+            call = self.polls.pop(future)
+            faultpoints.reach("poll_answered")
+            try:
+                follow_poll(call, future.result(), timezone.now())
+            except DatabaseError:
+                raise
+            except Exception:
+                log.exception("The answer about call %s could not be taken in", call.pk)
+            faultpoints.reach("poll_recorded")
+
+    def free_dead(self, now: datetime) -> None:
+        """End the leases of processes that died on this machine, without waiting them out."""
+        if now < self._look_for_dead_at:
+            return
+        self._look_for_dead_at = now + timedelta(seconds=1)
+        for stage in Stage.objects.leased(now).filter(lease_holder__startswith=holders.here()):
+            if holders.is_surely_dead(stage.lease_holder):
+                held = Stage.objects.filter(pk=stage.pk, lease_token=stage.lease_token)
+                held.update(leased_until=now, woken_at=None)
+
+    def _has_duty(self, now: datetime) -> bool:
+        """Renewed when half of it is over, so that most ticks write nothing."""
+        if now < self._duty_until - self.duty_lasts / 2:
+            return True
+        if not leases.take_duty(DUTY, self.token, now, self.duty_lasts):
+            return False
+        self._duty_until = now + self.duty_lasts
+        return True
+
+
+def tick_once_if_alone() -> bool:
+    """The backstop by schedule: one whole round, if no ticker has the duty."""
+    ticker = Ticker(duty_lasts=STAND_IN_LASTS)
+    try:
+        if not ticker.tick():
+            return False
+        wait(list(ticker.polls), timeout=STAND_IN_WAIT)
+        ticker.collect()
+        return True
+    finally:
+        ticker.close()
+
+
+def follow_poll(call: Call, answer: Polled, now: datetime) -> None:
+    """A poll that failed means nothing, whatever its status: only the run's own end is news."""
+    if isinstance(answer, Done | Failed):
+        outcomes.apply(call, answer, now)
+        return
+    calls.note_answer(call, _in_words(answer))
+    if now >= call.deadline_at:
+        outcomes.mark_overdue(call, now)
+
+
+def wake_due(now: datetime) -> None:
+    """Put due stages into the queue, no more than it has room for; set killers aside."""
+    again = now - settings.WAKE_AGAIN_AFTER
+    due = Stage.objects.due(now).filter(Q(woken_at=None) | Q(woken_at__lte=again))
+    stages = list(due.order_by(F("woken_at").asc(nulls_first=True), "pk")[:MOST_A_TICK])
+    if not stages:
+        return
+    room = 4 * settings.WORKERS - queue.waiting()
+    for stage in stages:
+        if stage.lease_token and stage.tries >= leases.DEATHS_BEFORE_DELAY:
+            set_aside(stage, now)
+        elif room > 0 and _mark_woken(stage, now):
+            room -= 1
+            queue.enqueue(stage.job_id)
+
+
+def set_aside(stage: Stage, now: datetime) -> None:
+    """It killed its worker twice: run it again after a growing delay, or fail it if unsent."""
+    log.error("Stage %s of job %s killed its worker %s times", stage.name, stage.job_id, stage.tries)
+    if engine.fail_hopeless(stage):
+        return
+    until = now + leases.death_delay(stage.tries)
+    if leases.postpone(stage, until):
+        changes.note(stage.job_id, event="set_aside", now=now, until=until.isoformat())
+
+
+def _mark_woken(stage: Stage, now: datetime) -> bool:
+    same = Stage.objects.unfinished().filter(pk=stage.pk, woken_at=stage.woken_at)
+    return same.filter(lease_token=stage.lease_token).update(woken_at=now) == 1
+
+
+def _decide(call: Call, now: datetime) -> bool:
+    """Ends what needs no question; True when there is nothing to ask the provider."""
+    if call.state == CallState.SENDING:
+        outcomes.apply(call, Unknown(Why("transport", rule="sender_lost")), now)
+        return True
+    if call.reference is None or now >= call.give_up_at:
+        if not outcomes.give_up(call, now):
+            Call.objects.filter(pk=call.pk, state=CallState.GIVEN_UP).update(poll_at=None)
+        return True
+    return False
+
+
+def _poll(call: Call) -> Polled:
+    try:
+        return provider_named(call.provider).poll(str(call.reference))
+    except Exception as exc:  # the pool: one adapter's fault must not stop the others' polls
+        log.exception("Adapter %s raised while polling call %s", call.provider, call.pk)
+        return NoAnswer(Why("transport", text=type(exc).__name__))
+
+
+def _in_words(answer: Running | NoAnswer) -> str:
+    if isinstance(answer, Running):
+        return f"running: {answer.status}" if answer.status else "running"
+    return f"no answer: {answer.why.code or answer.why.text or answer.why.http}"
