@@ -1,33 +1,45 @@
-"""Finding the account that spends. Reading never writes: a row is made with the first reservation."""
+"""Finding the account that spends.
+
+Reading never writes: a row is made with the first reservation.
+"""
 
 from datetime import datetime
 
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 
 from quotas.models import Account, Plan
 
+# The plans that a first reservation may give; staff change their numbers, never their names.
+VISITOR = "visitor"
+FREE = "free"
 OPERATOR = "operator"
+NEEDED_PLANS = frozenset({VISITOR, FREE, OPERATOR})
 
 
 def account_of_user(user: AbstractBaseUser | AnonymousUser) -> Account:
     """The user's account; unsaved (no pk) before the first reservation."""
     found = Account.objects.select_related("plan").filter(user=user).first()
-    plan = OPERATOR if getattr(user, "is_staff", False) else "free"
+    plan = OPERATOR if getattr(user, "is_staff", False) else FREE
     return found or Account(user=user, plan=Plan.objects.get(name=plan))
 
 
 def account_of_visitor(visitor: str) -> Account:
     """The visitor's account; unsaved (no pk) before the first reservation."""
     found = Account.objects.select_related("plan").filter(visitor=visitor).first()
-    return found or Account(visitor=visitor, plan=Plan.objects.get(name="visitor"))
+    return found or Account(visitor=visitor, plan=Plan.objects.get(name=VISITOR))
 
 
 def account_named(name: str) -> Account:
     """An account of the command line: a name made there, or the user of that name."""
     found = Account.objects.select_related("plan").filter(name=name).first()
-    found = found or Account.objects.select_related("plan").filter(user__username=name).first()
-    plan = OPERATOR if name == OPERATOR else "free"
-    return found or Account(name=name, plan=Plan.objects.get(name=plan))
+    if found:
+        return found
+    user = get_user_model().objects.filter(username=name).first()
+    if user:
+        return account_of_user(user)
+    plan = OPERATOR if name == OPERATOR else FREE
+    return Account(name=name, plan=Plan.objects.get(name=plan))
 
 
 def ensure_saved(account: Account, *, now: datetime) -> Account:

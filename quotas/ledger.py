@@ -9,9 +9,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal
 
 from django.db import connection
-from django.db.models import Count, Q, Sum
 
-from quotas.models import Account, Allowance, Attempt, Grant
+from quotas.models import Account, Allowance, Attempt
 from quotas.states import ENDS, AttemptState
 
 # The seat found free can be taken by another request at the same moment (PostgreSQL); then the
@@ -50,43 +49,35 @@ class Refused:
 
 
 def utc_day(now: datetime) -> date:
+    if now.tzinfo is None:
+        raise ValueError("the day of a naive datetime depends on the machine's time zone")
     return now.astimezone(UTC).date()
 
 
-def allowance_of(account: Account, kind: str, day: date) -> int:
-    slots = Allowance.objects.filter(plan_id=account.plan_id, kind=kind)
-    planned = slots.values_list("slots", flat=True).first() or 0
-    if not account.pk:
-        return planned
-    grants = Grant.objects.filter(account=account, kind=kind, day=day)
-    return planned + (grants.aggregate(extra=Sum("slots"))["extra"] or 0)
-
-
 def balance_of(account: Account, kind: str, day: date) -> Balance:
-    """Three queries whatever the history; none of them writes."""
-    allowed = allowance_of(account, kind, day)
+    """One query, one snapshot, whatever the history. The plan is read anew: staff may change it."""
     if not account.pk:
+        slots = Allowance.objects.filter(plan=account.plan_id, kind=kind).values_list("slots")
+        allowed = (slots.first() or (0,))[0]
         return Balance(allowed=allowed, used=0, on_hold=0, tries=0, day=day)
-    counts = Attempt.objects.of_day(account, kind, day).aggregate(
-        used=Count("pk", filter=Q(state=AttemptState.SUCCESS)),
-        on_hold=Count("pk", filter=Q(state=AttemptState.PENDING)),
-        tries=Count("pk", filter=Q(cost_nothing=False)),
-    )
-    return Balance(allowed=allowed, day=day, **counts)
+    with connection.cursor() as cursor:
+        cursor.execute(BALANCE_SQL, _parameters(account, kind, day))
+        allowed, used, on_hold, tries = cursor.fetchone() or (0, 0, 0, 0)
+    return Balance(allowed=allowed, used=used, on_hold=on_hold, tries=tries, day=day)
 
 
 def reserve(*, account: Account, kind: str, now: datetime) -> Attempt | Refused:
     """Take the lowest free seat of the UTC day, or say why not. The account must have a row."""
     day = utc_day(now)
     for _ in range(ROUNDS):
-        row = _insert_lowest_free_seat(account, kind, day, now)
-        if row:
-            return Attempt.objects.get(pk=row[0])
+        attempt_id = _insert_lowest_free_seat(account, kind, day, now)
+        if attempt_id:
+            return Attempt.objects.get(pk=attempt_id)
         balance = balance_of(account, kind, day)
-        if balance.tries >= balance.most_tries:
-            return Refused("too_many_tries", balance)
         if balance.left == 0:
             return Refused("full", balance)
+        if balance.tries >= balance.most_tries:
+            return Refused("too_many_tries", balance)
     return Refused("full", balance)
 
 
@@ -105,18 +96,37 @@ def settle(
     return ended == 1
 
 
-# `NOT (state = 'failed')` is spelled as Django renders the index's condition: otherwise SQLite
-# does not use the index, and a reservation costs 40 times as much at 1,000 seats.
-RESERVE_SQL = """
+# `NOT (state = 'failed')` and `NOT cost_nothing` are spelled as Django renders the conditions of
+# the indexes: otherwise SQLite does not use them, and a reservation costs 40 times as much at
+# 1,000 seats.
+ALLOWANCE_SQL = """
+SELECT COALESCE((SELECT planned.slots FROM quotas_allowance planned
+                  WHERE planned.plan_id = spender.plan_id AND planned.kind = %(kind)s), 0)
+     + COALESCE((SELECT SUM(extra.slots) FROM quotas_grant extra
+                  WHERE extra.account_id = spender.id AND extra.kind = %(kind)s
+                    AND extra.day = %(day)s), 0) AS slots
+  FROM quotas_account spender WHERE spender.id = %(account)s
+"""
+
+BALANCE_SQL = f"""
+SELECT allowance.slots,
+       (SELECT COUNT(*) FROM quotas_attempt seat
+         WHERE seat.account_id = %(account)s AND seat.kind = %(kind)s AND seat.day = %(day)s
+           AND NOT (seat.state = 'failed') AND seat.state = 'success'),
+       (SELECT COUNT(*) FROM quotas_attempt seat
+         WHERE seat.account_id = %(account)s AND seat.kind = %(kind)s AND seat.day = %(day)s
+           AND NOT (seat.state = 'failed') AND seat.state = 'pending'),
+       (SELECT COUNT(*) FROM quotas_attempt tried
+         WHERE tried.account_id = %(account)s AND tried.kind = %(kind)s AND tried.day = %(day)s
+           AND NOT tried.cost_nothing)
+  FROM ({ALLOWANCE_SQL}) allowance
+"""
+
+RESERVE_SQL = f"""
 INSERT INTO quotas_attempt
        (account_id, kind, day, slot, allowed, state, cost_nothing, reserved_at)
-SELECT %(account)s, %(kind)s, %(day)s, free.slot, allowance.slots, 'pending', {false}, %(now)s
-  FROM (SELECT COALESCE((SELECT planned.slots FROM quotas_allowance planned
-                          WHERE planned.plan_id = spender.plan_id AND planned.kind = %(kind)s), 0)
-             + COALESCE((SELECT SUM(extra.slots) FROM quotas_grant extra
-                          WHERE extra.account_id = spender.id AND extra.kind = %(kind)s
-                            AND extra.day = %(day)s), 0) AS slots
-          FROM quotas_account spender WHERE spender.id = %(account)s) allowance,
+SELECT %(account)s, %(kind)s, %(day)s, free.slot, allowance.slots, 'pending', FALSE, %(now)s
+  FROM ({ALLOWANCE_SQL}) allowance,
        (SELECT MIN(candidate.slot) AS slot FROM (
             SELECT 1 AS slot WHERE NOT EXISTS (
                 SELECT 1 FROM quotas_attempt one
@@ -143,22 +153,19 @@ RETURNING id
 """
 
 
-def _insert_lowest_free_seat(
-    account: Account, kind: str, day: date, now: datetime
-) -> tuple[int] | None:
+def _insert_lowest_free_seat(account: Account, kind: str, day: date, now: datetime) -> int | None:
+    """The id of the new row; None when full, or when another request took that seat just now."""
+    parameters = _parameters(account, kind, day)
+    parameters["now"] = connection.ops.adapt_datetimefield_value(now)
     with connection.cursor() as cursor:
-        cursor.execute(RESERVE_SQL.format(**_literals()), _parameters(account, kind, day, now))
-        return cursor.fetchone()
+        cursor.execute(RESERVE_SQL, parameters)
+        row = cursor.fetchone()
+    return row[0] if row else None
 
 
-def _literals() -> dict[str, str]:
-    return {"false": "FALSE" if connection.vendor == "postgresql" else "0"}
-
-
-def _parameters(account: Account, kind: str, day: date, now: datetime) -> dict[str, object]:
+def _parameters(account: Account, kind: str, day: date) -> dict[str, object]:
     return {
         "account": account.pk,
         "kind": kind,
         "day": connection.ops.adapt_datefield_value(day),
-        "now": connection.ops.adapt_datetimefield_value(now),
     }

@@ -57,8 +57,8 @@ class Account(models.Model):
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
-    visitor = models.CharField(_("visitor"), max_length=64, null=True, blank=True, unique=True)  # noqa: DJ001
-    name = models.CharField(_("name"), max_length=150, null=True, blank=True, unique=True)  # noqa: DJ001
+    visitor = models.CharField(_("visitor"), max_length=64, null=True, blank=True, unique=True)
+    name = models.CharField(_("name"), max_length=150, null=True, blank=True, unique=True)
     plan = models.ForeignKey(Plan, on_delete=models.PROTECT)
     created_at = models.DateTimeField(_("created"))
 

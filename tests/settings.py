@@ -1,11 +1,17 @@
-"""The product's own settings on a database and a data folder of the tests."""
+"""The product's own settings on a database and a data folder of the tests.
+
+`TEST_DATABASE=postgres://... pytest` runs the whole suite on PostgreSQL instead of SQLite.
+"""
 
 import os
 import tempfile
 
 os.environ.setdefault("DATA_DIR", tempfile.mkdtemp(prefix="counterfoil-tests-"))
 os.environ.setdefault("SECRET_KEY", "only-for-the-tests-" + "x" * 40)
-os.environ.setdefault("DATABASE_URL", os.environ.get("TEST_DATABASE", ""))
+# What a developer has set for a site of their own must not reach the tests, least of all a key.
+os.environ["DATABASE_URL"] = os.environ.get("TEST_DATABASE", "")
+for name in ("DATABASE_URL_FILE", "REDIS_URL", "POLZA_API_KEY", "POLZA_API_KEY_FILE", "PUBLIC_URL"):
+    os.environ[name] = ""
 
 from config.settings import *  # noqa: E402,F403
 from config.settings import DATABASES, STORAGES  # noqa: E402

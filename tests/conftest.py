@@ -1,0 +1,119 @@
+"""What every test may use: a fixed now, four people, and real databases where a test needs one."""
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psycopg
+import pytest
+import redis
+from django.contrib.auth import get_user_model
+
+from quotas import accounts
+from tests import databases
+
+POSTGRES = "postgres://postgres@127.0.0.1:5432/test"
+REDIS = "redis://127.0.0.1:6379/5"
+
+
+@pytest.fixture
+def now() -> datetime:
+    return datetime(2026, 3, 14, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def ana(db):
+    """The owner of what a test is about."""
+    return get_user_model().objects.create_user("ana", password="ana's password")
+
+
+@pytest.fixture
+def ben(db):
+    """Another user, who must see nothing of ana's."""
+    return get_user_model().objects.create_user("ben", password="ben's password")
+
+
+@pytest.fixture
+def staff(db):
+    return get_user_model().objects.create_superuser("staff", password="staff's password")
+
+
+@pytest.fixture
+def visitor(db, now):
+    """The account of somebody who never signed in: three pictures a day."""
+    return accounts.ensure_saved(accounts.account_of_visitor("visitor-of-the-tests"), now=now)
+
+
+@pytest.fixture
+def account(ana, now):
+    """Ana's account, on the plan `free`."""
+    return accounts.ensure_saved(accounts.account_of_user(ana), now=now)
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> str:
+    url = os.environ.get("TEST_DATABASE_URL", POSTGRES)
+    try:
+        psycopg.connect(url, connect_timeout=3).close()
+    except psycopg.OperationalError:
+        _do_without("PostgreSQL", "TEST_DATABASE_URL", POSTGRES)
+    return url
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> str:
+    url = os.environ.get("TEST_REDIS_URL", REDIS)
+    client = redis.Redis.from_url(url, socket_connect_timeout=3)
+    try:
+        client.ping()
+    except redis.RedisError:
+        _do_without("Redis", "TEST_REDIS_URL", REDIS)
+    finally:
+        client.close()
+    return url
+
+
+def _do_without(service: str, variable: str, example: str) -> None:
+    """Skip with one line; on the build machine nothing may be skipped."""
+    line = f"skipped what needs {service}: start one and set {variable} (as in {example})"
+    if os.environ.get("CI", "").lower() == "true":
+        pytest.fail(f"{service} is missing: set {variable}", pytrace=False)
+    pytest.skip(line)
+
+
+@pytest.fixture(scope="session")
+def migrated_sqlite(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("migrated")
+    path = folder / "template.sqlite3"
+    databases.migrate(databases.Database("sqlite", f"sqlite:///{path}"), folder)
+    return path
+
+
+@pytest.fixture(scope="session")
+def migrated_postgres(postgres_url, tmp_path_factory):
+    """A migrated database to copy from. Nobody may be connected to it while it is copied."""
+    with databases.postgres_copy(postgres_url) as database:
+        databases.migrate(database, tmp_path_factory.mktemp("migrated"))
+        yield database
+
+
+@pytest.fixture
+def sqlite_database(migrated_sqlite, tmp_path):
+    """A migrated database in a file of its own."""
+    return databases.copy_sqlite(migrated_sqlite, tmp_path)
+
+
+@pytest.fixture
+def postgres_database(postgres_url, migrated_postgres):
+    """A migrated PostgreSQL database of its own."""
+    template = migrated_postgres.url.rpartition("/")[2]
+    with databases.postgres_copy(postgres_url, template) as database:
+        yield database
+
+
+@pytest.fixture(
+    params=["sqlite_database", pytest.param("postgres_database", marks=pytest.mark.postgres)]
+)
+def each_database(request):
+    """The test runs twice: on a SQLite file and on PostgreSQL."""
+    return request.getfixturevalue(request.param)
