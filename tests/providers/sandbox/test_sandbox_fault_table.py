@@ -1,0 +1,71 @@
+"""The table of faults is whole, legal, and says of money what the names say."""
+
+import pytest
+
+from providers.sandbox import tricks
+from providers.sandbox.faults import FAULTS, fault_named
+
+CALLS = {"sending", "accepted", "unknown", "succeeded", "rejected", "failed", "given_up"}
+JOBS = {"queued", "running", "in_doubt", "ready", "failed", "cancelled", "not_confirmed"}
+REASONS = {
+    "", "config", "auth", "balance", "rate", "input", "content", "no_output", "provider",
+    "cancelled", "deadline", "transport", "not_fetched",
+}  # fmt: skip
+NEVER_EXECUTED = {
+    "refuse", "http_401", "http_402", "http_422", "http_429", "http_429_after", "json_5xx",
+    "drop_before", "redirect_303", "html_502", "html_504", "html_524",
+}  # fmt: skip
+EXECUTED_FREE = {"fail", "cancelled"}
+
+each_fault = pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+
+
+def test_names_are_unique():
+    assert len({fault.name for fault in FAULTS}) == len(FAULTS)
+
+
+def test_titles_are_unique():
+    assert len({str(fault.title) for fault in FAULTS}) == len(FAULTS)
+
+
+def test_an_unknown_name_is_an_error():
+    with pytest.raises(KeyError):
+        fault_named("earthquake")
+
+
+@each_fault
+def test_ends_are_words_of_the_states(fault):
+    assert fault.call in CALLS
+    assert fault.attempt in {"pending", "success", "failed"}
+    assert fault.job in JOBS
+    assert fault.reason in REASONS
+
+
+@each_fault
+def test_only_a_ready_job_has_no_reason(fault):
+    assert (fault.reason == "") == (fault.job == "ready")
+
+
+@each_fault
+def test_slot_follows_the_outcome(fault):
+    slots = {"ready": "success", "failed": "failed", "in_doubt": "pending"}
+    assert fault.attempt == slots[fault.job]
+
+
+@each_fault
+def test_executions_and_charges_are_those_of_the_name(fault):
+    executed = fault.name not in NEVER_EXECUTED
+    charged = executed and fault.name not in EXECUTED_FREE
+    assert (fault.executions, fault.charges) == (int(executed), int(charged))
+
+
+@each_fault
+def test_what_is_not_executed_is_answered_somehow(fault):
+    assert fault.executions or tricks.submit_trick(fault, submits=1)
+
+
+@each_fault
+def test_says_one_sentence_about_the_provider(fault):
+    assert str(fault.says)[0].isupper()
+    assert str(fault.says).endswith(".")
+    assert str(fault.says).count(". ") == 0
