@@ -1,0 +1,28 @@
+"""The workers: django-q2's cluster, as one unit that dies with its leader."""
+
+import sys
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import Error, connections
+
+from config.supervisor import tether
+
+
+class Command(BaseCommand):
+    help = "Run the workers. Ends on SIGTERM when the tasks at hand are done."
+    requires_system_checks = []
+
+    def handle(self, *args: object, **options: object) -> None:
+        from config.supervisor.cluster import Cluster, use_fork
+        from jobs import schedules
+
+        use_fork()
+        try:
+            schedules.ensure()
+        except Error as exc:
+            raise CommandError(f"the schedules could not be written: {exc}") from exc
+        # A connection must not be shared with the forks.
+        connections.close_all()
+        tether.tie_forks()
+        tether.set_name("q-cluster")
+        sys.exit(Cluster().run())

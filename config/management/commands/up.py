@@ -1,0 +1,73 @@
+"""The whole site under one supervisor: web, workers, ticker and, where it is used, the sandbox."""
+
+import sys
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+from django.db import connections
+
+from config.supervisor import preflight
+from config.supervisor.banner import banner, site_answers
+from config.supervisor.children import say, site_roles
+from config.supervisor.questions import Questions
+from config.supervisor.records import Records
+from config.supervisor.watch import House
+
+# A cluster needs this long to come up before it can answer a probe at all.
+CLUSTER_START = 5.0
+
+
+class Command(BaseCommand):
+    help = "Start the whole site. Ctrl-C or SIGTERM ends all of it."
+    requires_system_checks = []
+
+    def handle(self, *args: object, **options: object) -> None:
+        records = Records(settings.DATA_DIR)
+        try:
+            preflight.check_everything(records)
+            preflight.migrate()
+            preflight.collect_static()
+        except preflight.Refused as exc:
+            sys.exit(f"counterfoil: {exc}")
+        text = banner()
+        connections.close_all()
+        self.keep_house(records, text)
+
+    def keep_house(self, records: Records, text: str) -> None:
+        questions = Questions()
+        questions.start()
+        house = House(
+            site_roles(),
+            ask=questions.answer,
+            changed=lambda pids: write_down(records, pids),
+            wedge_grace=settings.PROBE_TIMEOUT + CLUSTER_START,
+            submit_timeout=settings.SUBMIT_TIMEOUT,
+            stop_grace=settings.STOP_GRACE,
+        )
+        house.run(each_look=Announcement(text).look)
+        records.clear()
+        say("counterfoil: stopped")
+
+
+class Announcement:
+    """Says where the site is as soon as it answers there."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.made = False
+
+    def look(self) -> None:
+        if not self.made and site_answers():
+            self.made = True
+            say_out(self.text)
+
+
+def say_out(text: str) -> None:
+    print(text, flush=True)  # noqa: T201
+
+
+def write_down(records: Records, pids: dict[str, int]) -> None:
+    try:
+        records.write(pids)
+    except OSError as exc:
+        say(f"counterfoil: {records.path} cannot be written: {exc.strerror}")

@@ -1,0 +1,121 @@
+"""What `up` runs, and one running child: a session of its own, tied to `up`."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from django.conf import settings
+
+TETHER = Path(__file__).with_name("tether.py")
+LONGEST_LINE = 64 * 1024
+
+
+@dataclass(frozen=True)
+class Role:
+    name: str
+    command: tuple[str, ...]
+    # The cluster's workers hold paid requests: a stop waits for them, and it alone can be wedged.
+    holds_calls: bool = False
+    # The sandbox is a provider: it must not go while a worker still talks to it.
+    stops_last: bool = False
+
+
+def site_roles() -> list[Role]:
+    def command(name: str) -> tuple[str, ...]:
+        return (sys.executable, str(settings.BASE_DIR / "manage.py"), name)
+
+    roles = [
+        Role("sandbox", command("sandbox"), stops_last=True),
+        Role("cluster", command("cluster"), holds_calls=True),
+        Role("ticker", command("ticker")),
+        Role("web", (sys.executable, "-m", "granian", *web_options())),
+    ]
+    return roles if runs_sandbox() else roles[1:]
+
+
+def runs_sandbox() -> bool:
+    return any(model.startswith("sandbox:") for model in settings.IMAGE_MODELS)
+
+
+def web_options() -> tuple[str, ...]:
+    """One worker: SQLite has one writer, and a thread of its own serves each request anyway."""
+    return (
+        *("--interface", "asginl", "--host", settings.HOST, "--port", str(settings.PORT)),
+        *("--workers", "1", "--workers-kill-timeout", "1", "--backlog", "1024"),
+        *("--http", "1", "--no-ws", "--loop", "asyncio", "--log-level", "warning"),
+        "config.supervisor.web:application",
+    )
+
+
+class Child:
+    def __init__(self, role: Role, popen: subprocess.Popen[str], started_at: float) -> None:
+        self.role = role
+        self.popen = popen
+        self.pid = popen.pid
+        self.started_at = started_at
+
+    @classmethod
+    def start(cls, role: Role) -> "Child":
+        """Call from the main thread: the child is killed when the thread that starts it ends."""
+        tie: tuple[str, ...] = ()
+        if sys.platform == "linux":
+            tie = (sys.executable, "-I", "-S", str(TETHER), str(os.getpid()))
+        popen = subprocess.Popen(
+            [*tie, *role.command],
+            cwd=settings.BASE_DIR,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        child = cls(role, popen, time.monotonic())
+        assert popen.stdout is not None
+        threading.Thread(target=_pass_on, args=(role.name, popen.stdout), daemon=True).start()
+        return child
+
+    def has_ended(self) -> bool:
+        """Looks without reaping: until `end_group` the leader's id, and so the group's, is ours."""
+        if self.popen.returncode is not None:
+            return True
+        if not hasattr(os, "waitid"):
+            return self.popen.poll() is not None
+        looking = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, self.pid, looking) is not None
+
+    def ask_to_end(self) -> None:
+        """To the leader only: a SIGTERM to each of its processes would hang django-q2."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGTERM)
+
+    def end_group(self) -> None:
+        if self.popen.returncode is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
+            self.popen.wait()
+
+    def ending(self) -> str:
+        code = self.popen.returncode
+        return f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+
+
+def say(text: str) -> None:
+    """One line on stderr. A terminal that went away is no reason to stop."""
+    with suppress(OSError, ValueError):
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+
+
+def _pass_on(name: str, pipe: IO[str]) -> None:
+    with pipe:
+        while line := pipe.readline(LONGEST_LINE):
+            say(f"{name:<8}| {line.rstrip()}")

@@ -1,0 +1,123 @@
+"""What must be right before anything is started. Each failure is one line that names the thing."""
+
+import os
+import socket
+import tempfile
+from urllib.parse import urlsplit
+
+import redis
+from django.conf import settings
+from django.core.checks import Error as CheckError
+from django.core.checks import run_checks
+from django.core.management import CommandError, call_command
+from django.db import Error as DatabaseError
+from django.db import connection
+from django.db.migrations.exceptions import InconsistentMigrationHistory
+
+from config.supervisor.children import runs_sandbox, say
+from config.supervisor.records import Records
+
+CONNECT_TIMEOUT = 5
+
+
+class Refused(Exception):
+    """The site cannot start; the text is for the person who tried."""
+
+
+def check_everything(records: Records) -> None:
+    check_settings()
+    check_data_folder()
+    check_no_other_up(records)
+    check_ports()
+    check_database()
+    check_redis()
+
+
+def check_settings() -> None:
+    errors = [found for found in run_checks() if isinstance(found, CheckError)]
+    if errors:
+        raise Refused(f"{errors[0].msg} {errors[0].hint or ''} ({errors[0].id})")
+
+
+def check_data_folder() -> None:
+    for folder in (settings.DATA_DIR, settings.MEDIA_ROOT, settings.STATIC_ROOT):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=folder) as file:
+                file.write(b"can it be written?")
+        except OSError as exc:
+            raise Refused(f"DATA_DIR: {folder} is not writable: {exc.strerror}") from exc
+
+
+def check_no_other_up(records: Records) -> None:
+    other = records.running_up()
+    if other:
+        raise Refused(f"DATA_DIR {settings.DATA_DIR} is in use by a running site (process {other})")
+    swept = records.sweep()
+    if swept:
+        say(f"counterfoil: ended what an earlier start had left running: {', '.join(swept)}")
+
+
+def check_ports() -> None:
+    check_port("PORT", settings.HOST, settings.PORT)
+    if not runs_sandbox():
+        return
+    if settings.SANDBOX_PORT == settings.PORT:
+        raise Refused(f"SANDBOX_PORT and PORT are both {settings.PORT}; choose another one")
+    check_port("SANDBOX_PORT", settings.SANDBOX_HOST, settings.SANDBOX_PORT)
+
+
+def check_port(name: str, host: str, port: int) -> None:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as exc:
+        reason = (exc.strerror or str(exc)).lower()
+        raise Refused(f"{name} {port} on {host} cannot be opened: {reason}") from exc
+
+
+def check_database() -> None:
+    os.environ.setdefault("PGCONNECT_TIMEOUT", str(CONNECT_TIMEOUT))
+    try:
+        connection.ensure_connection()
+    except DatabaseError as exc:
+        raise Refused(f"{database_setting()} cannot be opened: {first_line(exc)}") from exc
+
+
+def database_setting() -> str:
+    return "DATABASE_URL" if settings.DATABASE_URL else f"the database in {settings.DATA_DIR}"
+
+
+def check_redis() -> None:
+    if not settings.REDIS_URL:
+        return
+    try:
+        with redis.Redis.from_url(
+            settings.REDIS_URL,
+            socket_connect_timeout=CONNECT_TIMEOUT,
+            socket_timeout=CONNECT_TIMEOUT,
+        ) as client:
+            client.ping()
+    except (redis.RedisError, ValueError) as exc:
+        host = urlsplit(settings.REDIS_URL).hostname
+        raise Refused(f"REDIS_URL: {host} does not answer: {first_line(exc)}") from exc
+
+
+def migrate() -> None:
+    try:
+        call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
+    except (DatabaseError, CommandError, InconsistentMigrationHistory) as exc:
+        raise Refused(f"{database_setting()} cannot be migrated: {first_line(exc)}") from exc
+
+
+def collect_static() -> None:
+    try:
+        call_command("collectstatic", interactive=False, verbosity=0, skip_checks=True)
+    except (OSError, CommandError) as exc:
+        raise Refused(f"DATA_DIR: {settings.STATIC_ROOT} cannot be filled: {exc}") from exc
+
+
+def first_line(exc: Exception) -> str:
+    return (str(exc).strip().splitlines() or [type(exc).__name__])[0]

@@ -1,0 +1,51 @@
+"""What the supervisor asks the database, in a thread of its own.
+
+A slow or dead database must hold up neither a restart nor a stop, so the supervisor only ever
+reads the last answer. No fresh answer means: nothing is wedged, nothing is in the air.
+"""
+
+import threading
+import time
+from dataclasses import dataclass
+
+from django.db import Error, connection
+from django.utils import timezone
+
+ASK_EVERY = 0.5
+FRESH_FOR = 5.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    busy_workers: int
+    cluster_is_wedged: bool
+    at: float
+
+
+NOTHING = Answer(busy_workers=0, cluster_is_wedged=False, at=0.0)
+
+
+class Questions:
+    def __init__(self) -> None:
+        self._last = NOTHING
+
+    def start(self) -> None:
+        threading.Thread(target=self._ask_for_ever, name="questions", daemon=True).start()
+
+    def answer(self) -> Answer:
+        return self._last if time.monotonic() - self._last.at < FRESH_FOR else NOTHING
+
+    def _ask_for_ever(self) -> None:
+        while True:
+            try:
+                self._last = ask()
+            except Error:
+                connection.close()
+            time.sleep(ASK_EVERY)
+
+
+def ask() -> Answer:
+    from jobs import heartbeats, leases
+
+    at = time.monotonic()
+    return Answer(leases.busy_workers(), heartbeats.cluster_is_wedged(timezone.now()), at)

@@ -1,0 +1,54 @@
+"""Ties a child to its parent: when the parent dies, however it dies, the kernel kills the child.
+
+Linux only; elsewhere nothing is tied, and `up` sweeps at its next start what `records` wrote down.
+The kernel acts when the *thread* that forked ends, so only forks of the main thread are tied.
+
+Run as a script it ties itself and becomes the command: tether.py PARENT_PID COMMAND ARG...
+"""
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+
+PR_SET_PDEATHSIG, PR_SET_NAME = 1, 15
+LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+_forking_pid = 0
+
+
+def tie_to(parent: int) -> None:
+    if LIBC is None:
+        return
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    # The parent may have died before the line above: then nobody will send the signal.
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def tie_forks() -> None:
+    """From now on every fork of this process, and of its forks, dies with the one it came from."""
+    os.register_at_fork(before=_note_parent, after_in_child=_tie_to_noted_parent)
+
+
+def _note_parent() -> None:
+    global _forking_pid
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    _forking_pid = os.getpid() if in_main_thread else 0
+
+
+def _tie_to_noted_parent() -> None:
+    if _forking_pid:
+        tie_to(_forking_pid)
+
+
+def set_name(name: str) -> None:
+    """What `ps` and `top` call this process; a fork inherits it."""
+    if LIBC is not None:
+        LIBC.prctl(PR_SET_NAME, name.encode()[:15], 0, 0, 0)
+
+
+if __name__ == "__main__":
+    tie_to(int(sys.argv[1]))
+    os.execvp(sys.argv[2], sys.argv[2:])
