@@ -79,10 +79,7 @@ def test_eight_processes_fill_every_account_exactly(each_database, tmp_path):
     assert sum(answer["tries"] for answer in answers) == 20 * 400
     granted = Counter(visitor for answer in answers for visitor, _ in answer["granted"])
     assert granted == {f"visitor {number}": 20 for number in range(20)}
-
-
-def test_first_use_by_all_processes_makes_one_row_an_account(each_database, tmp_path):
-    contend(each_database, "fill", tmp_path)
+    # First use by all at once has made one row an account, and the seats are 1 to 20.
     seats = "SELECT account_id, COUNT(*), MIN(slot), MAX(slot) FROM quotas_attempt GROUP BY 1"
     assert [row[1:] for row in read_rows(each_database, seats)] == [(20, 1, 20)] * 20
     assert read_rows(each_database, "SELECT COUNT(*) FROM quotas_account") == [(20,)]
@@ -93,16 +90,12 @@ def test_no_seat_beyond_the_allowance_while_plan_and_grants_change(each_database
     answers = contend(each_database, "churn", tmp_path)
     assert errors_in([*answers["taken"], answers["changed"]]) == []
     notes = read_rows(each_database, "SELECT allowed, held FROM seat_note")
-    assert [note for note in notes if note[1] > note[0]] == []
+    assert len(notes) == sum(answer["granted"] for answer in answers["taken"])
     assert len({allowed for allowed, _ in notes}) > 5
-
-
-def test_account_is_exactly_full_after_the_last_change(each_database, tmp_path):
-    answers = contend(each_database, "churn", tmp_path)
+    assert [note for note in notes if note[1] > note[0]] == []
+    # After the last change everybody kept trying.
     held = "SELECT COUNT(*), COUNT(DISTINCT slot), MAX(slot) FROM quotas_attempt"
     assert read_rows(each_database, f"{held} WHERE state <> 'failed'") == [(30, 30, 30)]
-    granted = sum(answer["granted"] for answer in answers["taken"])
-    assert read_rows(each_database, "SELECT COUNT(*) FROM quotas_attempt") == [(granted,)]
 
 
 def test_attempt_is_settled_once_whoever_races(each_database, tmp_path):
