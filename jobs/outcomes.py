@@ -117,7 +117,7 @@ def _follow_unknown(job: Job, call: Call, now: datetime, news: News) -> None:
 
 
 def _follow_rejected(job: Job, call: Call, now: datetime, news: News) -> None:
-    if call.why == "rate" and _wait_a_turn(job, call, now, news):
+    if _may_be_sent_again(call) and _wait_a_turn(job, call, now, news):
         return
     _fail(job, now, reason=call.why, cost_nothing=True)
 
@@ -175,8 +175,13 @@ def _open_save(job: Job, now: datetime) -> None:
     queue.enqueue_after_commit(job.pk)
 
 
+def _may_be_sent_again(call: Call) -> bool:
+    """The same provider, later: it was busy, or our own sender slept past the time to send."""
+    return call.why == "rate" or call.rule == "overslept"
+
+
 def _wait_a_turn(job: Job, call: Call, now: datetime, news: News) -> bool:
-    """429: the job goes back to the queue and keeps its place, until POOL_WAIT is over."""
+    """The job goes back to the queue and keeps its place, until POOL_WAIT is over."""
     stage = Stage.objects.unfinished().filter(job_id=job.pk, name="generate").first()
     if stage is None:
         return False
@@ -184,7 +189,7 @@ def _wait_a_turn(job: Job, call: Call, now: datetime, news: News) -> bool:
     last_try = since + settings.POOL_WAIT
     if now >= last_try:
         return False
-    changes.move(job.pk, JobState.QUEUED, event="busy", now=now)
+    changes.move(job.pk, JobState.QUEUED, event=call.rule, now=now)
     due_at = min(now + _pause(call, news), last_try)
     Stage.objects.filter(pk=stage.pk).update(
         waiting_since=since, due_at=due_at, leased_until=None, lease_token=None, lease_holder=""
@@ -194,6 +199,8 @@ def _wait_a_turn(job: Job, call: Call, now: datetime, news: News) -> bool:
 
 def _pause(call: Call, news: News) -> timedelta:
     """As long as the provider said, but each refusal of a work waits longer than the last."""
+    if call.rule == "overslept":
+        return timedelta()
     refusals = Call.objects.of_work(call.work).filter(why="rate").count()
     least = min(timedelta(seconds=2**refusals), RATE_PAUSE)
     said = news.why.retry_after if isinstance(news, Rejected) else None

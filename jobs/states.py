@@ -1,9 +1,9 @@
 """States of a job, and what may follow what.
 
     queued ──> running ──> ready <── (a late result) ── failed, not_confirmed
-      │  <─429──  │ ^
+      │ <──────── │ ^      back to the queue: a 429, or surely not sent in time
       │           v │
-      │        in_doubt ──> ready, failed, not_confirmed
+      │        in_doubt ──> ready, failed, not_confirmed, queued
       ├──> cancelled
       └──> failed
 
@@ -30,7 +30,7 @@ ENDS = frozenset({S.READY, S.FAILED, S.CANCELLED, S.NOT_CONFIRMED})
 OPEN = frozenset({S.QUEUED, S.RUNNING, S.IN_DOUBT})
 
 SOURCES: dict[JobState, frozenset[JobState]] = {
-    S.QUEUED: frozenset({S.RUNNING}),
+    S.QUEUED: frozenset({S.RUNNING, S.IN_DOUBT}),
     S.RUNNING: frozenset({S.QUEUED, S.IN_DOUBT}),
     S.IN_DOUBT: frozenset({S.RUNNING}),
     S.READY: frozenset({S.RUNNING, S.IN_DOUBT, S.FAILED, S.NOT_CONFIRMED}),
