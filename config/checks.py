@@ -4,6 +4,8 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 from django.db import connection
 
+from providers import registry
+
 
 @register()
 def check_timing(**kwargs: object) -> list[CheckMessage]:
@@ -53,3 +55,29 @@ def check_public_url(**kwargs: object) -> list[CheckMessage]:
             )
         ]
     return []
+
+
+@register()
+def check_providers(**kwargs: object) -> list[CheckMessage]:
+    found: list[CheckMessage] = []
+    for offer in registry.offers():
+        if offer.provider not in registry.ADAPTERS or not offer.model:
+            known = ", ".join(sorted(registry.ADAPTERS))
+            found.append(
+                Error(
+                    f"IMAGE_MODELS names {str(offer)!r}, which is no provider:model pair.",
+                    hint=f"Known providers: {known}.",
+                    id="counterfoil.E004",
+                )
+            )
+    if any(offer.provider == "polza" for offer in registry.offers()) and not settings.POLZA_API_KEY:
+        found.append(
+            Error(
+                "IMAGE_MODELS names polza, but POLZA_API_KEY is not set.",
+                hint="Set the key, or leave IMAGE_MODELS out to use the sandbox.",
+                id="counterfoil.E005",
+            )
+        )
+    if not registry.offers():
+        found.append(Error("IMAGE_MODELS names no model.", id="counterfoil.E006"))
+    return found

@@ -16,7 +16,7 @@ def prepare(folder: Path) -> Path:
 
 
 def read_or_make_secret_key(folder: Path) -> str:
-    """Made once; two first starts at the same time end with the same key (link refuses a second)."""
+    """Made once: of two first starts at the same time, link() lets one win and both use its key."""
     path = folder / "secret_key"
     try:
         if not path.exists():

@@ -116,6 +116,8 @@ def read_prices(name: str, default: str) -> dict[str, tuple[Decimal, str]]:
         if not equals or ":" not in model or len(currency) != 3 or not currency.isupper():
             raise ImproperlyConfigured(f"{name}: {entry!r} is not provider:model=5.00 RUB")
         if not 0 < value <= 10_000:
-            raise ImproperlyConfigured(f"{name}: a price must be above 0 and at most 10000: {entry}")
+            raise ImproperlyConfigured(
+                f"{name}: a price must be above 0 and at most 10000: {entry}"
+            )
         prices[model.strip()] = (value, currency)
     return prices

@@ -189,7 +189,8 @@ def _wait_a_turn(job: Job, call: Call, now: datetime, news: News) -> bool:
     last_try = since + settings.POOL_WAIT
     if now >= last_try:
         return False
-    changes.move(job.pk, JobState.QUEUED, event=call.rule, now=now)
+    event = "busy" if call.why == "rate" else "overslept"
+    changes.move(job.pk, JobState.QUEUED, event=event, now=now)
     due_at = min(now + _pause(call, news), last_try)
     Stage.objects.filter(pk=stage.pk).update(
         waiting_since=since, due_at=due_at, leased_until=None, lease_token=None, lease_holder=""

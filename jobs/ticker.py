@@ -156,7 +156,9 @@ def wake_due(now: datetime) -> None:
 
 def set_aside(stage: Stage, now: datetime) -> None:
     """It killed its worker twice: run it again after a growing delay, or fail it if unsent."""
-    log.error("Stage %s of job %s killed its worker %s times", stage.name, stage.job_id, stage.tries)
+    log.error(
+        "Stage %s of job %s killed its worker %s times", stage.name, stage.job_id, stage.tries
+    )
     if engine.fail_hopeless(stage):
         return
     until = now + leases.death_delay(stage.tries)

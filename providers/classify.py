@@ -53,7 +53,9 @@ class Row:
 
 
 TABLE: tuple[Row, ...] = (
-    Row("overslept", lambda seen: isinstance(seen.reply, NotSent) and seen.reply.overslept, Rejected),
+    Row(
+        "overslept", lambda seen: isinstance(seen.reply, NotSent) and seen.reply.overslept, Rejected
+    ),
     Row("never_connected", lambda seen: isinstance(seen.reply, NotSent), Rejected),
     Row("lost", lambda seen: isinstance(seen.reply, NoReply), Unknown),
     Row("redirected", lambda seen: seen.status < 400, Unknown),

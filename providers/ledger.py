@@ -71,6 +71,8 @@ def record(*, call_id: int, news: News, now: datetime) -> Recorded:
         changed = _move(call_id, state, columns)
     call = Call.objects.get(pk=call_id)
     late = not changed and call.state in ENDS and _note_late(call, news, now)
+    if late:
+        call.refresh_from_db()
     return Recorded(call, changed, late)
 
 

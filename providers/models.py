@@ -102,9 +102,7 @@ class Call(models.Model):
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["poll_at"], condition=Q(poll_at__isnull=False), name="call_due"
-            ),
+            models.Index(fields=["poll_at"], condition=Q(poll_at__isnull=False), name="call_due"),
             models.Index(fields=["work"], name="call_of_work"),
             models.Index(fields=["state", "sent_at"], name="call_by_state"),
         ]

@@ -1,5 +1,6 @@
 """The configured providers by name. A provider is a named account: adapter, base URL, key."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -41,18 +42,21 @@ def uses_sandbox() -> bool:
     return any(offer.provider == "sandbox" for offer in offers())
 
 
-def known_names() -> tuple[str, ...]:
-    return ("polza", "sandbox")
+def _polza() -> Provider:
+    return Polza(name="polza", base_url=settings.POLZA_BASE_URL, key=settings.POLZA_API_KEY)
+
+
+def _sandbox() -> Provider:
+    return SandboxPolza(name="sandbox", base_url=settings.SANDBOX_URL, key="sandbox")
+
+
+ADAPTERS: dict[str, Callable[[], Provider]] = {"polza": _polza, "sandbox": _sandbox}
 
 
 @cache
 def provider_named(name: str) -> Provider:
     """Raises KeyError for a name that no adapter has."""
-    if name == "polza":
-        return Polza(name=name, base_url=settings.POLZA_BASE_URL, key=settings.POLZA_API_KEY)
-    if name == "sandbox":
-        return SandboxPolza(name=name, base_url=settings.SANDBOX_URL, key="sandbox")
-    raise KeyError(name)
+    return ADAPTERS[name]()
 
 
 def _forget(**kwargs: object) -> None:

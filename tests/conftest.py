@@ -12,6 +12,8 @@ from django.contrib.auth import get_user_model
 from quotas import accounts
 from tests import databases
 
+pytest_plugins = ["tests.fakes"]
+
 POSTGRES = "postgres://postgres@127.0.0.1:5432/test"
 REDIS = "redis://127.0.0.1:6379/5"
 

@@ -3,6 +3,8 @@
 import os
 import socket
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import redis
@@ -18,6 +20,7 @@ from config.supervisor.children import runs_sandbox, say
 from config.supervisor.records import Records
 
 CONNECT_TIMEOUT = 5
+MIGRATION_LOCK = 0x636F756E746572
 
 
 class Refused(Exception):
@@ -107,9 +110,24 @@ def check_redis() -> None:
 
 def migrate() -> None:
     try:
-        call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
+        with nobody_else_migrating():
+            call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
     except (DatabaseError, CommandError, InconsistentMigrationHistory) as exc:
         raise Refused(f"{database_setting()} cannot be migrated: {first_line(exc)}") from exc
+
+
+@contextmanager
+def nobody_else_migrating() -> Iterator[None]:
+    """On PostgreSQL several machines may start at once; a SQLite file belongs to one site."""
+    if connection.vendor != "postgresql":
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
+        try:
+            yield
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [MIGRATION_LOCK])
 
 
 def collect_static() -> None:

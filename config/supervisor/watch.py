@@ -97,9 +97,11 @@ class House:
 
     def run(self, each_look: Callable[[], None] = lambda: None) -> None:
         """Returns when a signal asked for the end and nothing of the house is left."""
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is not signal.SIG_IGN or number == signal.SIGINT:
-                signal.signal(number, self._take_signal)
+        signal.signal(signal.SIGINT, self._take_signal)
+        signal.signal(signal.SIGTERM, self._take_signal)
+        # Under nohup a closed terminal is meant to change nothing.
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            signal.signal(signal.SIGHUP, self._take_signal)
         try:
             while self._first_signal_at is None:
                 self.look()

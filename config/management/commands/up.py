@@ -29,6 +29,8 @@ class Command(BaseCommand):
             preflight.collect_static()
         except preflight.Refused as exc:
             sys.exit(f"counterfoil: {exc}")
+        except KeyboardInterrupt:
+            sys.exit("counterfoil: stopped before anything was started")
         text = banner()
         connections.close_all()
         self.keep_house(records, text)

@@ -1,0 +1,102 @@
+"""A provider that answers from a script, and notes how it was asked."""
+
+import base64
+import io
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+from PIL import Image
+
+from jobs.models import Job
+from jobs.ordering import PictureOrder, order_picture
+from providers import registry
+from providers.answers import Accepted, Artifact, Done, Polled, Running, Submitted
+from providers.base import Caps, PictureRequest
+from providers.registry import Offer
+
+OFFER = Offer("fake", "brush-1")
+
+
+def png(size: tuple[int, int] = (8, 6)) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", size, "teal").save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def made(cost: str = "5.00") -> Done:
+    """A finished run whose picture comes inline."""
+    return Done((Artifact(b64=base64.b64encode(png()).decode()),), Decimal(cost))
+
+
+class FakeProvider:
+    name = "fake"
+    caps = Caps(
+        kinds=frozenset({"image"}),
+        cloud=True,
+        enqueue_only=True,
+        result_ttl=timedelta(days=7),
+        currency="RUB",
+    )
+
+    def __init__(self) -> None:
+        self.submits: list[Submitted | Exception] = []
+        self.polls: dict[str, Polled] = {}
+        self.sent: list[PictureRequest] = []
+        self.asked: list[str] = []
+
+    def submit(self, request: PictureRequest, *, send_by: datetime) -> Submitted:
+        _refuse_inside_transaction()
+        self.sent.append(request)
+        answer = self.submits.pop(0) if self.submits else Accepted(f"run-{len(self.sent)}")
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def poll(self, reference: str) -> Polled:
+        self.asked.append(reference)
+        return self.polls.get(reference, Running("processing"))
+
+    def result_origins(self) -> frozenset[str]:
+        return frozenset()
+
+
+def _refuse_inside_transaction() -> None:
+    """The test's own outermost transaction aside, nothing may be open while a request is sent."""
+    assert len(connection.atomic_blocks) <= 1, "a provider was called inside a transaction"
+
+
+@pytest.fixture
+def fake(monkeypatch, settings, tmp_path):
+    provider = FakeProvider()
+    monkeypatch.setitem(registry.ADAPTERS, "fake", lambda: provider)
+    registry.provider_named.cache_clear()
+    settings.IMAGE_MODELS = [str(OFFER)]
+    settings.IMAGE_PRICES = {str(OFFER): (Decimal("5.00"), "RUB")}
+    settings.MEDIA_ROOT = tmp_path / "media"
+    yield provider
+    registry.provider_named.cache_clear()
+
+
+@pytest.fixture
+def enqueued(monkeypatch):
+    """What was handed to the queue, as (task, arguments)."""
+    sent: list[tuple] = []
+    monkeypatch.setattr("jobs.queue.async_task", lambda task, *args: sent.append((task, args)))
+    monkeypatch.setattr("jobs.queue.waiting", lambda: 0)
+    return sent
+
+
+@pytest.fixture
+def order(account, fake, enqueued, now):
+    """Order a picture on ana's account; each call is another form."""
+    keys = iter(range(1000))
+
+    def place(prompt: str = "a fox in fog", *, key: str = "", at: datetime = now) -> Job:
+        order = PictureOrder(prompt=prompt, aspect_ratio="1:1", offer=OFFER)
+        return order_picture(
+            account=account, order=order, form_key=key or f"form-{next(keys)}", now=at
+        )
+
+    return place
