@@ -1,0 +1,54 @@
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench screens lock
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+MADE := $(VENV)/.made
+INSTALL := $(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r
+RUNTIME := $(VENV)/.installed
+DEVELOPMENT := $(VENV)/.installed-dev
+LOCK := $(PYTHON) -m piptools compile --quiet --generate-hashes --strip-extras --allow-unsafe \
+	--no-header --no-annotate --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
+	--no-emit-options
+
+help: ## Show what can be done
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
+
+run: $(RUNTIME) ## Start the site; Ctrl-C ends all of it
+	@exec $(PYTHON) manage.py up
+
+test: $(DEVELOPMENT) ## Run the whole suite (ARGS="-k quota" for a part)
+	@exec $(PYTHON) -m pytest $(ARGS)
+
+check: $(DEVELOPMENT) ## Style, types, templates, missing migrations
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m mypy .
+	$(PYTHON) -m djlint --lint --quiet templates
+	$(PYTHON) manage.py makemigrations --check --dry-run
+
+bench: $(DEVELOPMENT) ## Measure: make bench PART=inflight
+	@exec $(PYTHON) -m tests.bench $(PART)
+
+screens: $(DEVELOPMENT) ## Take pictures of the pages into screens/
+	@exec $(PYTHON) -m tests.screens
+
+lock: $(DEVELOPMENT) ## Pin anew what pyproject.toml asks for
+	$(LOCK) --upgrade --output-file requirements.txt pyproject.toml
+	$(LOCK) --upgrade --extra dev --constraint requirements.txt \
+		--output-file requirements-dev.txt pyproject.toml
+
+$(MADE):
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	@python3 -m venv $(VENV)
+	@touch $@
+
+$(RUNTIME): requirements.txt | $(MADE)
+	@echo "Installing what the site needs"
+	@$(INSTALL) requirements.txt
+	@touch $@
+
+$(DEVELOPMENT): requirements-dev.txt | $(MADE)
+	@echo "Installing what the tests need"
+	@$(INSTALL) requirements-dev.txt
+	@touch $@ $(RUNTIME)
