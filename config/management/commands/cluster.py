@@ -14,13 +14,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: object) -> None:
         from config.supervisor.cluster import Cluster, use_fork
-        from jobs import schedules
+        from jobs import heartbeats, schedules
 
         use_fork()
         try:
             schedules.ensure()
+            heartbeats.forget_probe()
         except Error as exc:
-            raise CommandError(f"the schedules could not be written: {exc}") from exc
+            raise CommandError(f"the database does not take its schedules: {exc}") from exc
         # A connection must not be shared with the forks.
         connections.close_all()
         tether.tie_forks()
