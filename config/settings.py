@@ -64,7 +64,10 @@ POLZA_API_KEY = env.read_secret("POLZA_API_KEY")
 POLZA_BASE_URL = env.read_url("POLZA_BASE_URL", "https://polza.ai/api")
 SANDBOX_HOST = "127.0.0.1"
 SANDBOX_PORT = env.read_int("SANDBOX_PORT", min(PORT + 1, 65535), least=1, most=65535)
-SANDBOX_URL = env.read_url("SANDBOX_URL", f"http://{SANDBOX_HOST}:{SANDBOX_PORT}")
+SANDBOX_CERTFILE = env.read_str("SANDBOX_CERTFILE")
+SANDBOX_KEYFILE = env.read_str("SANDBOX_KEYFILE")
+_scheme = "https" if SANDBOX_CERTFILE else "http"
+SANDBOX_URL = env.read_url("SANDBOX_URL", f"{_scheme}://{SANDBOX_HOST}:{SANDBOX_PORT}")
 SANDBOX_SECONDS = env.read_seconds("SANDBOX_SECONDS", 4)
 SANDBOX_MINUTE = env.read_seconds("SANDBOX_MINUTE", 60)
 PROVIDER_CA_BUNDLE = env.read_str("PROVIDER_CA_BUNDLE")

@@ -1,12 +1,14 @@
 """Named points of the pipeline between two commits, at which a test lets a process die or sleep.
 
-`COUNTERFOIL_FAULTPOINT=name` kills the process that first reaches the point, `name:stop` stops it
-(SIGSTOP). `COUNTERFOIL_FAULTPOINT_ONCE` names a file that is made at the first hit, so that it
-happens once over all processes. Unset, as in every real set-up, reaching a point does nothing.
+`COUNTERFOIL_FAULTPOINT_FILE` names a file; while it holds `point:kill` or `point:stop`, the first
+process that reaches that point takes the file away (it becomes `<file>.hit`, with the process's
+id in it) and kills or stops itself. Unset, as in every real set-up, a point does nothing.
 """
 
 import os
 import signal
+from contextlib import suppress
+from pathlib import Path
 
 POINTS = (
     "job_committed",
@@ -22,24 +24,27 @@ POINTS = (
     "picture_written",
     "picture_delivered",
 )
+SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
 
-_armed, _, _action = os.environ.get("COUNTERFOIL_FAULTPOINT", "").partition(":")
-_once = os.environ.get("COUNTERFOIL_FAULTPOINT_ONCE", "")
+_file = os.environ.get("COUNTERFOIL_FAULTPOINT_FILE", "")
 
 
 def reach(point: str) -> None:
-    if point != _armed or not _first_hit():
+    if not _file:
         return
-    os.kill(os.getpid(), signal.SIGSTOP if _action == "stop" else signal.SIGKILL)
+    with suppress(FileNotFoundError):
+        armed, _, action = Path(_file).read_text().partition(":")
+        if armed == point and _take_away(Path(_file)):
+            os.kill(os.getpid(), SIGNALS[action])
 
 
-def _first_hit() -> bool:
-    if not _once:
-        return True
+def _take_away(file: Path) -> bool:
+    """True for exactly one process: only one rename finds the file."""
+    mine = file.with_name(f"{file.name}.{os.getpid()}")
     try:
-        os.close(os.open(_once, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-    except FileExistsError:
+        os.rename(file, mine)
+    except FileNotFoundError:
         return False
-    with open(_once, "w") as file:
-        file.write(str(os.getpid()))
+    mine.write_text(str(os.getpid()))
+    os.rename(mine, file.with_name(f"{file.name}.hit"))
     return True

@@ -61,13 +61,30 @@ def forget_probe() -> None:
 
 def cluster_is_alive(now: datetime) -> bool:
     row = Heartbeat.objects.filter(name="worker").first()
-    silent_after = timedelta(seconds=settings.PROBE_TIMEOUT + 2 * settings.PROBE_EVERY + 5)
-    return bool(row and row.beat_at and now - row.beat_at < silent_after)
+    return bool(row and _beat_within(row.beat_at, _cluster_silent_after(), now))
 
 
 def ticker_is_alive(now: datetime) -> bool:
     row = Heartbeat.objects.filter(name="ticker").first()
-    return bool(row and row.beat_at and now - row.beat_at < TICKER_SILENT_AFTER)
+    return bool(row and _beat_within(row.beat_at, TICKER_SILENT_AFTER, now))
+
+
+def site_moves(now: datetime) -> bool:
+    """One query for a page; two where nobody answers, since workers may all be busy sending."""
+    beats = dict(Heartbeat.objects.values_list("name", "beat_at"))
+    if not _beat_within(beats.get("ticker"), TICKER_SILENT_AFTER, now):
+        return False
+    return _beat_within(beats.get("worker"), _cluster_silent_after(), now) or (
+        leases.busy_workers() > 0
+    )
+
+
+def _cluster_silent_after() -> timedelta:
+    return timedelta(seconds=settings.PROBE_TIMEOUT + 2 * settings.PROBE_EVERY + 5)
+
+
+def _beat_within(beat_at: datetime | None, limit: timedelta, now: datetime) -> bool:
+    return bool(beat_at and now - beat_at < limit)
 
 
 def _answered(row: Heartbeat) -> bool:

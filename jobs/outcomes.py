@@ -53,7 +53,7 @@ def give_up(call: Call, now: datetime) -> bool:
     job = Job.objects.select_for_update().get(pk=job_id_of(call.work))
     if not calls.give_up(call_id=call.pk, now=now):
         return False
-    changes.move(job.pk, JobState.NOT_CONFIRMED, event="given_up", now=now)
+    changes.move(job.pk, JobState.NOT_CONFIRMED, event="given_up", now=now, reason="deadline")
     leases.finish_all(job.pk, now)
     return True
 
@@ -61,7 +61,7 @@ def give_up(call: Call, now: datetime) -> bool:
 @transaction.atomic
 def mark_overdue(call: Call, now: datetime) -> bool:
     """Accepted and past its deadline: in doubt, polled on more slowly; no failure."""
-    return changes.move(job_id_of(call.work), JobState.IN_DOUBT, event="overdue", now=now)
+    return changes.move(job_id_of(call.work), JobState.IN_DOUBT, event="overdue", now=now, reason="deadline")
 
 
 @transaction.atomic
@@ -113,7 +113,7 @@ def _follow_accepted(job: Job, call: Call, now: datetime, news: News) -> None:
 
 
 def _follow_unknown(job: Job, call: Call, now: datetime, news: News) -> None:
-    changes.move(job.pk, JobState.IN_DOUBT, event="unknown", now=now, why=call.why)
+    changes.move(job.pk, JobState.IN_DOUBT, event="unknown", now=now, reason=call.why)
 
 
 def _follow_rejected(job: Job, call: Call, now: datetime, news: News) -> None:

@@ -34,8 +34,18 @@ class Command(BaseCommand):
             default=settings.SANDBOX_MINUTE,
             help="how many seconds a minute of the slow faults lasts",
         )
-        parser.add_argument("--certfile", type=Path, help="serve https with this certificate")
-        parser.add_argument("--keyfile", type=Path, help="the certificate's key")
+        parser.add_argument(
+            "--certfile",
+            type=Path,
+            default=settings.SANDBOX_CERTFILE or None,
+            help="serve https with this certificate",
+        )
+        parser.add_argument(
+            "--keyfile",
+            type=Path,
+            default=settings.SANDBOX_KEYFILE or None,
+            help="the certificate's key",
+        )
         parser.add_argument("--data-dir", type=Path, default=settings.DATA_DIR)
 
     def handle(self, **options) -> None:

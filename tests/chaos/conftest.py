@@ -1,0 +1,83 @@
+"""A whole site on each pair of stores, with times scaled so that a lease lapses in seconds."""
+
+from pathlib import Path
+
+import pytest
+import redis
+import requests
+
+from tests import databases
+from tests.site_orders import Desk
+from tests.site_process import Site
+
+SCALED = {
+    "WORKERS": "3",
+    "SANDBOX_SECONDS": "0.4",
+    "POLL_EVERY": "0.3",
+    "SEND_WITHIN": "1",
+    "READ_TIMEOUT": "2",
+    "SUBMIT_TIMEOUT": "2",
+    "LEASE_LASTS": "1.5",
+    "TICKER_LEASE_LASTS": "2",
+    "WAKE_AGAIN_AFTER": "1",
+    "PROBE_EVERY": "0.5",
+    "PROBE_TIMEOUT": "3",
+}
+
+
+class ChaosSite(Site):
+    """A site whose orders, rows and bill a test reads, and whose fault points it arms."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        self.fault_file = folder / "faultpoint"
+        super().__init__(
+            folder, **SCALED, COUNTERFOIL_FAULTPOINT_FILE=str(self.fault_file), **settings
+        )
+        # Two, since the one that places may be told to die or sleep on the way.
+        self.placing, self.reading = Desk(self.env), Desk(self.env)
+
+    def arm(self, point: str, action: str) -> None:
+        self.hit.unlink(missing_ok=True)
+        draft = self.fault_file.with_name("draft")
+        draft.write_text(f"{point}:{action}")
+        draft.rename(self.fault_file)
+
+    @property
+    def hit(self) -> Path:
+        return self.fault_file.with_name(f"{self.fault_file.name}.hit")
+
+    def order(self, *names: str) -> dict[str, str]:
+        return self.placing.ask("place", *names)
+
+    def rows(self) -> dict[str, dict]:
+        return self.reading.ask("report")
+
+    def executions(self) -> dict[str, int]:
+        bill = requests.get(f"{self.sandbox_url}/_ledger", timeout=10).json()
+        return {work: entry["executions"] for work, entry in bill["works"].items()}
+
+
+@pytest.fixture(
+    scope="module",
+    params=["sqlite", pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.redis])],
+)
+def stores(request, tmp_path_factory):
+    """The settings of a pair of stores: SQLite with its own queue, or PostgreSQL with Redis."""
+    if request.param == "sqlite":
+        yield {}
+        return
+    server = request.getfixturevalue("postgres_url")
+    queue = request.getfixturevalue("redis_url")
+    with redis.Redis.from_url(queue) as client, databases.postgres_copy(server) as database:
+        client.delete("django_q:counterfoil:q")
+        yield {"DATABASE_URL": database.url, "REDIS_URL": queue}
+        client.delete("django_q:counterfoil:q")
+
+
+@pytest.fixture(scope="module")
+def site(stores, tmp_path_factory):
+    site = ChaosSite(tmp_path_factory.mktemp("site"), **stores).start()
+    yield site
+    site.placing.close()
+    site.reading.close()
+    site.stop()

@@ -1,0 +1,71 @@
+"""Kill -9 and a sleep longer than the lease at every commit point of the pipeline."""
+
+import os
+import signal
+import time
+
+import psutil
+import pytest
+
+from jobs.faultpoints import POINTS
+
+pytestmark = pytest.mark.site
+
+# Where a death leaves a doubt: between the row of the call and the row of the provider's id.
+DOUBT = {"call_committed": 0, "submit_answered": 1}
+
+
+def the_job(site, known: set[str]) -> dict | None:
+    new = [row for job, row in site.rows().items() if job not in known]
+    return new[0] if new else None
+
+
+def id_of_the_job(site, known: set[str]) -> str:
+    return next(job for job in site.rows() if job not in known)
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_death_at_any_point_pays_at_most_once_and_loses_nothing(site, point):
+    known = set(site.rows())
+    site.arm(point, "kill")
+    site.placing.send("place", point)
+    site.wait_until(site.hit.exists, seconds=30)
+    site.placing.receive()
+    expected = "in_doubt" if point in DOUBT else "ready"
+    site.wait_until(lambda: (the_job(site, known) or {}).get("state") == expected, seconds=40)
+    row = the_job(site, known)
+    work = f"image:{id_of_the_job(site, known)}"
+    assert site.executions().get(work, 0) == DOUBT.get(point, 1)
+    if point in DOUBT:
+        assert (row["attempt"], row["rules"]) == ("pending", ["sender_lost"])
+    else:
+        assert (row["attempt"], len(row["pictures"])) == ("success", 1)
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_sleep_longer_than_the_lease_changes_nothing(site, point):
+    known = set(site.rows())
+    site.arm(point, "stop")
+    site.placing.send("place", point)
+    site.wait_until(site.hit.exists, seconds=30)
+    sleeper = psutil.Process(int(site.hit.read_text()))
+    site.wait_until(lambda: sleeper.status() == psutil.STATUS_STOPPED, seconds=10)
+    site.wait_until(lambda: lease_has_lapsed(site, known, point), seconds=30)
+    os.kill(sleeper.pid, signal.SIGCONT)
+    site.placing.receive()
+    site.wait_until(lambda: (the_job(site, known) or {}).get("state") == "ready", seconds=40)
+    row = the_job(site, known)
+    assert (row["attempt"], len(row["pictures"])) == ("success", 1)
+    assert site.executions()[f"image:{id_of_the_job(site, known)}"] == 1
+
+
+def lease_has_lapsed(site, known: set[str], point: str) -> bool:
+    """The lease the sleeper had is over, and so is its time to send."""
+    slept = time.time() - site.hit.stat().st_mtime
+    return slept > 1.5 * max(float(site.settings[name]) for name in ("LEASE_LASTS", "SEND_WITHIN"))
+
+
+def test_afterwards_the_books_balance(site):
+    audit = site.run("audit")
+    assert audit.returncode == 0, audit.stdout + audit.stderr
+    assert all(executions <= 1 for executions in site.executions().values())
