@@ -62,7 +62,7 @@ def check_providers(**kwargs: object) -> list[CheckMessage]:
     found: list[CheckMessage] = []
     for offer in registry.offers():
         if offer.provider not in registry.ADAPTERS or not offer.model:
-            known = ", ".join(sorted(registry.ADAPTERS))
+            known = ", ".join(registry.known_names())
             found.append(
                 Error(
                     f"IMAGE_MODELS names {str(offer)!r}, which is no provider:model pair.",

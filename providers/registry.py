@@ -53,6 +53,10 @@ def _sandbox() -> Provider:
 ADAPTERS: dict[str, Callable[[], Provider]] = {"polza": _polza, "sandbox": _sandbox}
 
 
+def known_names() -> tuple[str, ...]:
+    return tuple(sorted(ADAPTERS))
+
+
 @cache
 def provider_named(name: str) -> Provider:
     """Raises KeyError for a name that no adapter has."""
