@@ -84,6 +84,14 @@ def postpone(stage: Stage, until: datetime) -> bool:
     return lapsed.update(**_FREE, due_at=until) == 1
 
 
+def resume(job_id: uuid.UUID, now: datetime) -> bool:
+    """Make a stage that was set aside due now; the starts it had stay counted."""
+    aside = Stage.objects.unfinished().filter(
+        job_id=job_id, lease_token=None, due_at__gt=now, tries__gte=DEATHS_BEFORE_DELAY
+    )
+    return aside.update(due_at=now, woken_at=None) > 0
+
+
 def is_held(lease: StageLease) -> bool:
     return Stage.objects.filter(pk=lease.stage.pk, lease_token=lease.token).exists()
 

@@ -14,8 +14,10 @@ for name in ("DATABASE_URL_FILE", "REDIS_URL", "POLZA_API_KEY", "POLZA_API_KEY_F
     os.environ[name] = ""
 
 from config.settings import *  # noqa: E402,F403
-from config.settings import DATABASES, STORAGES  # noqa: E402
+from config.settings import DATABASES, STATIC_ROOT, STORAGES  # noqa: E402
 
 DATABASES["default"]["CONN_MAX_AGE"] = 0
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+# WhiteNoise warns of a folder that is not there.
+STATIC_ROOT.mkdir(exist_ok=True)

@@ -1,0 +1,97 @@
+"""The new-picture form: what a person typed, checked and turned into an order."""
+
+import secrets
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from jobs.models import Job
+from jobs.ordering import PictureOrder
+from providers.registry import Offer, offer_of, offers, uses_sandbox
+from providers.sandbox.faults import FAULTS
+
+MOST_CHARACTERS = 2000
+ASPECTS = [
+    ("1:1", _("Square, 1:1")),
+    ("3:2", _("Landscape, 3:2")),
+    ("2:3", _("Portrait, 2:3")),
+    ("16:9", _("Wide, 16:9")),
+    ("9:16", _("Tall, 9:16")),
+]
+NO_FAULT = "ok"
+
+
+class PromptField(forms.CharField):
+    def to_python(self, value: object) -> str:
+        """A line break counts as one character, as the browser's own counter has it."""
+        return super().to_python(str(value or "").replace("\r\n", "\n"))
+
+
+class PictureForm(forms.Form):
+    """Bound by POST. `model` and `fault` exist only where there is something to choose."""
+
+    prompt = PromptField(
+        label=_("What should be in the picture?"),
+        max_length=MOST_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 5}),
+        error_messages={
+            "required": _("Say what should be in the picture."),
+            "max_length": _("Use at most %(limit_value)d characters (now %(show_value)d)."),
+        },
+    )
+    aspect_ratio = forms.ChoiceField(
+        label=_("Shape"), choices=ASPECTS, initial="1:1", widget=forms.RadioSelect
+    )
+    model = forms.ChoiceField(label=_("Model"))
+    fault = forms.ChoiceField(
+        label=_("What the test provider does"),
+        required=False,
+        initial=NO_FAULT,
+        help_text=_("Try what each does to your quota. Only test pictures can go wrong on order."),
+    )
+    form_key = forms.CharField(max_length=64, widget=forms.HiddenInput)
+
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["model"].choices = [(str(offer), str(offer)) for offer in offers()]
+        self.fields["fault"].choices = [
+            (fault.name, f"{fault.title} – {fault.says}") for fault in FAULTS
+        ]
+        if len(offers()) < 2:
+            del self.fields["model"]
+        if not uses_sandbox():
+            del self.fields["fault"]
+        for name in self.errors:
+            if name in self.fields:
+                self._mark_wrong(name)
+
+    def order(self) -> PictureOrder:
+        """Of a valid form only."""
+        return PictureOrder(
+            prompt=self.cleaned_data["prompt"],
+            aspect_ratio=self.cleaned_data["aspect_ratio"],
+            offer=self._offer(),
+            fault=self._fault(),
+        )
+
+    def _offer(self) -> Offer:
+        chosen = self.cleaned_data.get("model")
+        return offer_of(chosen) if chosen else offers()[0]
+
+    def _fault(self) -> str:
+        fault = self.cleaned_data.get("fault", "")
+        return fault if fault != NO_FAULT and self._offer().provider == "sandbox" else ""
+
+    def _mark_wrong(self, name: str) -> None:
+        described = {"aria-invalid": "true", "aria-describedby": f"id_{name}_error"}
+        self.fields[name].widget.attrs.update(described)
+
+
+def fresh_form(source: Job | None) -> PictureForm:
+    """A form with a key of its own, filled in from an earlier job where there is one."""
+    initial: dict[str, object] = {"form_key": secrets.token_urlsafe(24)}
+    if source:
+        initial["prompt"] = source.prompt
+        initial["aspect_ratio"] = source.params.get("aspect_ratio", "1:1")
+        initial["model"] = f"{source.params.get('provider')}:{source.params.get('model')}"
+    return PictureForm(initial=initial)

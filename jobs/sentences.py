@@ -1,0 +1,179 @@
+"""What a page says about a job, from its rows: only what is known, and since when.
+
+The sentences are facts about the call and the slot; none says "failed" without evidence.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from jobs import wording
+from jobs.models import Event, Job
+from jobs.states import JobState
+from providers.models import Call
+from quotas.ledger import Balance, utc_day
+from quotas.states import AttemptState
+
+MOST_AHEAD = 100
+USUALLY = timedelta(minutes=6)
+
+
+@dataclass(frozen=True)
+class Known:
+    """The rows that a job's sentences speak of."""
+
+    job: Job
+    events: tuple[Event, ...]
+    call: Call | None
+    ahead: int
+    now: datetime
+
+    def said_at(self, name: str) -> datetime | None:
+        return next((event.at for event in reversed(self.events) if event.name == name), None)
+
+
+def sentences_of(known: Known) -> list[str]:
+    """Every sentence to be shown; the first says how it stands."""
+    return [sentence for sentence in SAID[JobState(known.job.state)](known) if sentence]
+
+
+def _queued(known: Known) -> list[str]:
+    last = known.events[-1].name if known.events else ""
+    if last == "busy":
+        return [_("All providers are busy. We keep your place."), you_can_leave()]
+    return [_line(known.ahead), you_can_leave()]
+
+
+def _line(ahead: int) -> str:
+    if ahead == 0:
+        return _("Waiting for a free worker. You are next.")
+    if ahead >= MOST_AHEAD:
+        return _("Waiting for a free worker, more than %(count)s ahead of you.") % {
+            "count": MOST_AHEAD - 1
+        }
+    return ngettext(
+        "Waiting for a free worker, %(count)s ahead of you.",
+        "Waiting for a free worker, %(count)s ahead of you.",
+        ahead,
+    ) % {"count": ahead}
+
+
+def _running(known: Known) -> list[str]:
+    if known.said_at("made") or known.said_at("made_late"):
+        return [_("The picture is made. We fetch and store it."), you_can_leave()]
+    sent = known.said_at("sent")
+    if sent and known.now - sent > USUALLY:
+        return [_("This takes longer than usual."), you_can_leave()]
+    if known.job.params.get("provider") == "sandbox":
+        return [_("A test picture usually takes some seconds."), you_can_leave()]
+    return [_("Usually 3–6 minutes."), you_can_leave()]
+
+
+def _in_doubt(known: Known) -> list[str]:
+    call = known.call
+    if call is None:
+        return [_("What became of the request is not known yet.")]
+    if call.reference:
+        return [_silence(call, known.now), _no_second_try(), _asking(call, known.now)]
+    doubtful_at = known.said_at("unknown") or call.sent_at
+    return [
+        wording.doubt_in_words(call.rule, wording.moment_in_words(doubtful_at, known.now)),
+        _no_second_try(),
+        _("It gave us no number, so we cannot ask. If it was made and we learn of it, you get it."),
+        slot_in_words(known),
+    ]
+
+
+def _silence(call: Call, now: datetime) -> str:
+    asked = wording.moment_in_words(call.polled_at or call.deadline_at, now)
+    if call.last_answer.startswith("running"):
+        return _("The provider is late: asked at %(time)s, it says that it is still at work.") % {
+            "time": asked
+        }
+    return _("The provider stopped answering: asked at %(time)s, it gave no usable answer.") % {
+        "time": asked
+    }
+
+
+def _no_second_try() -> str:
+    return _("It may have made and charged for the picture, so we did not try again.")
+
+
+def _asking(call: Call, now: datetime) -> str:
+    """The interval of the poller's present lane."""
+    every = settings.SLOW_POLL_EVERY
+    if now >= call.sent_at + timedelta(days=1):
+        every = 20 * every
+    return _("We ask every %(interval)s.") % {"interval": wording.interval_in_words(every)}
+
+
+def _ready(known: Known) -> list[str]:
+    job = known.job
+    lasted = (job.ended_at or known.now) - job.created_at
+    says = [_("Ready in %(duration)s.") % {"duration": wording.duration_in_words(lasted)}]
+    if job.attempt and job.attempt.state == AttemptState.FAILED:
+        says.append(_("Your slot had been given back before: this picture took none."))
+    return says
+
+
+def _failed(known: Known) -> list[str]:
+    return [wording.reason_in_words(known.job.reason), slot_in_words(known)]
+
+
+def _cancelled(known: Known) -> list[str]:
+    return [_("You cancelled it before it was sent."), slot_in_words(known)]
+
+
+def _not_confirmed(known: Known) -> list[str]:
+    if known.said_at("failed_late"):
+        return [_("We learned in the end that no picture was made."), slot_in_words(known)]
+    return [_("We never learned the outcome."), slot_in_words(known)]
+
+
+def slot_in_words(known: Known) -> str:
+    """What became of the slot, as its row says; the empty string where there is none."""
+    attempt = known.job.attempt
+    if attempt is None:
+        return ""
+    if attempt.state == AttemptState.FAILED:
+        return _("Your slot was given back.")
+    if attempt.state == AttemptState.SUCCESS:
+        return _("Your slot was used.")
+    day = {"day": wording.day_in_words(attempt.day)}
+    if attempt.day == utc_day(known.now):
+        return _("Your slot of %(day)s stays on hold until 00:00 UTC.") % day
+    return _("The slot belonged to %(day)s; it takes none of today's.") % day
+
+
+def refusal_in_words(balance: Balance, now: datetime) -> str:
+    """Why no slot is to be had today, and when that changes."""
+    renewal = _("Renews at 00:00 UTC, in %(duration)s.") % {
+        "duration": wording.duration_in_words(balance.renews_at - now)
+    }
+    if balance.left:
+        return _("Too many of today's tries failed after they may have cost money.") + f" {renewal}"
+    if balance.on_hold:
+        says = _("All %(allowed)s of today are used or on hold.") % {"allowed": balance.allowed}
+    elif balance.allowed:
+        says = _("All %(allowed)s used today.") % {"allowed": balance.allowed}
+    else:
+        return _("Your plan has no pictures.")
+    return f"{says} {renewal}"
+
+
+def you_can_leave() -> str:
+    return _("You can close this page.")
+
+
+SAID = {
+    JobState.QUEUED: _queued,
+    JobState.RUNNING: _running,
+    JobState.IN_DOUBT: _in_doubt,
+    JobState.READY: _ready,
+    JobState.FAILED: _failed,
+    JobState.CANCELLED: _cancelled,
+    JobState.NOT_CONFIRMED: _not_confirmed,
+}

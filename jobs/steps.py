@@ -1,0 +1,144 @@
+"""The four steps of a picture as a page shows them, computed from the job and its history.
+
+    reserved -> sent -> generating -> saving
+
+Pure: the same rows and the same instant give the same steps.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.utils.translation import gettext as _
+
+from jobs.models import Event, Job
+from jobs.states import JobState
+from jobs.wording import day_in_words, reason_in_words
+
+BACK_IN_QUEUE = ("busy", "overslept")
+
+
+@dataclass(frozen=True)
+class Step:
+    name: str
+    title: str
+    state: str
+    """done, current, doubt, stopped or waiting"""
+    detail: str = ""
+    lasted: timedelta | None = None
+
+
+@dataclass(frozen=True)
+class _Span:
+    began: datetime | None
+    ended: datetime | None
+
+
+def steps_of(job: Job, events: Iterable[Event], now: datetime) -> list[Step]:
+    """`events` in the order they were written."""
+    story = list(events)
+    spans = _spans(job, _latest(story))
+    stopped = next((name for name, span in spans.items() if span.ended is None), "")
+    return [_step(name, span, name == stopped, job, story, now) for name, span in spans.items()]
+
+
+def _latest(events: list[Event]) -> dict[str, datetime]:
+    """When each thing last happened; going back to the queue undoes the sending."""
+    at: dict[str, datetime] = {}
+    for event in events:
+        if event.name in BACK_IN_QUEUE:
+            at.pop("sent", None)
+            at.pop("accepted", None)
+        at[event.name] = event.at
+    return at
+
+
+def _spans(job: Job, at: dict[str, datetime]) -> dict[str, _Span]:
+    made = at.get("made_late") or at.get("made")
+    accepted = at.get("accepted") or made
+    sent = at.get("sent")
+    return {
+        "reserved": _Span(job.created_at, job.created_at),
+        "sent": _Span(sent or job.created_at, accepted),
+        "generating": _Span(accepted, made),
+        "saving": _Span(made, at.get("ready")),
+    }
+
+
+def _step(
+    name: str, span: _Span, is_stopped: bool, job: Job, story: list[Event], now: datetime
+) -> Step:
+    state = "waiting"
+    if span.ended:
+        state = "done"
+    elif is_stopped:
+        state = _state_at(JobState(job.state))
+    return Step(
+        name=name,
+        title=_title(name),
+        state=state,
+        detail=_detail(name, state, job, story),
+        lasted=None if name == "reserved" else _lasted(span, state, job, now),
+    )
+
+
+def _state_at(state: JobState) -> str:
+    """What the first step without an end is, by the state of its job."""
+    return {
+        JobState.IN_DOUBT: "doubt",
+        JobState.NOT_CONFIRMED: "doubt",
+        JobState.FAILED: "stopped",
+        JobState.CANCELLED: "waiting",
+    }.get(state, "current")
+
+
+def _lasted(span: _Span, state: str, job: Job, now: datetime) -> timedelta | None:
+    if state == "waiting" or span.began is None:
+        return None
+    return (span.ended or job.ended_at or now) - span.began
+
+
+def _title(name: str) -> str:
+    return {
+        "reserved": _("Slot reserved"),
+        "sent": _("Sent to the provider"),
+        "generating": _("Generating"),
+        "saving": _("Saving the picture"),
+    }[name]
+
+
+def _detail(name: str, state: str, job: Job, story: list[Event]) -> str:
+    if name == "reserved":
+        return _slot(job)
+    if state == "stopped":
+        return reason_in_words(job.reason)
+    if name == "sent" and job.state == JobState.QUEUED:
+        return _("Waiting for a free worker")
+    if name == "sent" and state != "waiting":
+        return _addressee(story)
+    if name == "saving" and state == "current" and story:
+        return _trouble(story[-1].name)
+    return ""
+
+
+def _slot(job: Job) -> str:
+    attempt = job.attempt
+    if attempt is None:
+        return ""
+    return _("%(slot)s of %(allowed)s for %(day)s") % {
+        "slot": attempt.slot,
+        "allowed": attempt.allowed,
+        "day": day_in_words(attempt.day),
+    }
+
+
+def _addressee(story: list[Event]) -> str:
+    facts = next((event.facts for event in reversed(story) if event.name == "sent"), {})
+    return _("%(provider)s, model %(model)s") % facts if "model" in facts else ""
+
+
+def _trouble(last: str) -> str:
+    return {
+        "fetch_failed": _("The file could not be fetched yet; we try again."),
+        "store_failed": _("The file could not be stored yet; we try again."),
+    }.get(last, "")

@@ -1,0 +1,50 @@
+"""Filters that put the tables of `jobs.wording` into templates."""
+
+from datetime import datetime, timedelta
+
+from django import template
+from django.utils import formats
+
+from jobs import wording
+from providers.sandbox.faults import fault_named
+
+register = template.Library()
+
+
+@register.filter
+def look(state: str) -> wording.Look:
+    return wording.LOOKS[state]
+
+
+@register.filter
+def title(prompt: str) -> str:
+    return wording.title_of(prompt)
+
+
+@register.filter
+def duration(lasted: timedelta | None) -> str:
+    return "—" if lasted is None else wording.duration_in_words(lasted)
+
+
+@register.filter
+def utc_time(at: datetime) -> str:
+    return wording.time_in_words(at)
+
+
+@register.filter
+def utc_moment(at: datetime) -> str:
+    return f"{formats.date_format(at, 'j M Y')}, {wording.time_in_words(at)}"
+
+
+@register.filter
+def icon_of(state: str) -> str:
+    return wording.LOOKS[state].icon
+
+
+@register.filter
+def fault_title(name: str) -> str:
+    """The form's words for a fault; a name that the table no longer has stands for itself."""
+    try:
+        return str(fault_named(name).title)
+    except KeyError:
+        return name

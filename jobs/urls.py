@@ -1,0 +1,17 @@
+"""Addresses of the pages."""
+
+from django.contrib.auth.views import LogoutView
+from django.urls import path
+
+from jobs.views import gallery, home, jobs, pictures
+
+urlpatterns = [
+    path("", home.home, name="home"),
+    path("images/new", pictures.new_picture, name="new_picture"),
+    path("images/<uuid:picture_id>", pictures.picture_page, name="picture"),
+    path("images/<uuid:picture_id>/file", pictures.picture_file, name="picture_file"),
+    path("jobs/<uuid:job_id>", jobs.job_page, name="job"),
+    path("jobs/<uuid:job_id>/cancel", jobs.cancel_job, name="cancel_job"),
+    path("gallery", gallery.gallery, name="gallery"),
+    path("sign-out", LogoutView.as_view(next_page="home"), name="sign_out"),
+]

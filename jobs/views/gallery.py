@@ -1,0 +1,89 @@
+"""All that a person ever asked for: what is in progress first, then the newest, 24 a page."""
+
+import uuid
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
+
+from jobs import heartbeats
+from jobs.models import Job
+from jobs.states import ENDS, OPEN, JobState
+from jobs.views.pages import polled_status, show, wants_part
+from jobs.views.rows import own_jobs
+
+A_PAGE = 24
+
+FILTERS = {
+    "all": (_("All"), ENDS),
+    "ready": (_("Ready"), frozenset({JobState.READY})),
+    "open": (_("In progress"), frozenset()),
+    "failed": (_("Without a picture"), ENDS - {JobState.READY}),
+}
+
+
+@require_safe
+def gallery(request: HttpRequest) -> HttpResponse:
+    if wants_part(request) and "tiles" in request.GET:
+        return _open_tiles(request)
+    chosen = request.GET.get("show", "all")
+    chosen = chosen if chosen in FILTERS else "all"
+    page = _page_number(request)
+    tiles, has_more = _ended(request, chosen, page)
+    in_progress = _in_progress(request) if page == 1 and chosen in ("all", "open") else []
+    context = {
+        "in_progress": in_progress,
+        "any_open": bool(in_progress),
+        "stands_still": bool(in_progress) and not heartbeats.site_moves(timezone.now()),
+        "tiles": tiles,
+        "next_page": page + 1 if has_more else None,
+        "page": page,
+        "chosen": chosen,
+        "filters": [(name, title) for name, (title, _states) in FILTERS.items()],
+    }
+    return show(request, "gallery.html", part="_gallery_more.html", context=context)
+
+
+def _open_tiles(request: HttpRequest) -> HttpResponse:
+    """The tiles that were in progress when the page was made, as they are now."""
+    asked = _ids(request.GET["tiles"])
+    jobs = list(_newest(request).filter(pk__in=asked))
+    any_open = any(job.state in OPEN for job in jobs)
+    context = {"in_progress": jobs, "any_open": any_open}
+    status = polled_status(request, goes_on=any_open)
+    part = "_gallery_open.html"
+    return show(request, part, part=part, context=context, status=status)
+
+
+def _ended(request: HttpRequest, chosen: str, page: int) -> tuple[list[Job], bool]:
+    """One page of ended jobs, and whether there is another."""
+    states = FILTERS[chosen][1]
+    if not states:
+        return [], False
+    start = (page - 1) * A_PAGE
+    found = list(_newest(request).filter(state__in=sorted(states))[start : start + A_PAGE + 1])
+    return found[:A_PAGE], len(found) > A_PAGE
+
+
+def _in_progress(request: HttpRequest) -> list[Job]:
+    return list(_newest(request).open()[:A_PAGE])
+
+
+def _newest(request: HttpRequest):
+    return own_jobs(request).order_by("-created_at", "pk").prefetch_related("pictures")
+
+
+def _page_number(request: HttpRequest) -> int:
+    number = request.GET.get("page", "1")
+    return int(number) if number.isascii() and number.isdecimal() and 0 < len(number) < 6 else 1
+
+
+def _ids(text: str) -> list[uuid.UUID]:
+    found = []
+    for word in text.split(",")[:A_PAGE]:
+        try:
+            found.append(uuid.UUID(word))
+        except ValueError:
+            continue
+    return found

@@ -1,0 +1,28 @@
+"""Showing a page: the whole of it, or for htmx only the part that changes."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.cache import patch_cache_control, patch_vary_headers
+
+STOP_POLLING = 286
+
+
+def wants_part(request: HttpRequest) -> bool:
+    htmx = request.htmx  # type: ignore[attr-defined]
+    return bool(htmx) and not htmx.history_restore_request
+
+
+def show(
+    request: HttpRequest, page: str, *, part: str, context: dict[str, object], status: int = 200
+) -> HttpResponse:
+    """Every page is one person's own, so no cache in between may keep it."""
+    as_part = wants_part(request)
+    template = part if as_part else page
+    response = render(request, template, {**context, "as_part": as_part}, status=status)
+    patch_vary_headers(response, ("HX-Request", "Cookie"))
+    patch_cache_control(response, private=True, no_cache=True)
+    return response
+
+
+def polled_status(request: HttpRequest, *, goes_on: bool) -> int:
+    return 200 if goes_on or not wants_part(request) else STOP_POLLING

@@ -1,0 +1,133 @@
+"""Ordering a picture, looking at one, and its file: which goes out by a check of the owner, never
+by its path."""
+
+import asyncio
+import os
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import BinaryIO
+
+from django.conf import settings
+from django.core.handlers.asgi import ASGIRequest
+from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import content_disposition_header
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+from django_htmx.http import HttpResponseClientRedirect
+
+from jobs.forms import PictureForm, fresh_form
+from jobs.models import Job, Picture
+from jobs.ordering import order_picture
+from jobs.views.errors import NotHere
+from jobs.views.pages import show, wants_part
+from jobs.views.rows import own_jobs, own_picture
+from providers.download import TYPES
+from quotas.ledger import Refused
+
+SHOWABLE = {media_type for media_type, _extension in TYPES.values()}
+CHUNK = 64 * 1024
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_picture(request: HttpRequest) -> HttpResponse:
+    if request.method != "POST":
+        return _form_page(request, fresh_form(_source(request)))
+    form = PictureForm(request.POST)
+    if not form.is_valid():
+        return _form_page(request, form, status=422)
+    answer = order_picture(
+        account=request.account,  # type: ignore[attr-defined]
+        order=form.order(),
+        form_key=form.cleaned_data["form_key"],
+        now=timezone.now(),
+    )
+    if isinstance(answer, Refused):
+        return _form_page(request, form, status=429, refused=answer)
+    return _go_to(request, reverse("job", args=[answer.pk]))
+
+
+@require_safe
+def picture_page(request: HttpRequest, picture_id: uuid.UUID) -> HttpResponse:
+    picture = own_picture(request, picture_id)
+    context: dict[str, object] = {"picture": picture, "job": picture.job}
+    return show(request, "picture.html", part="picture.html", context=context)
+
+
+@require_safe
+def picture_file(request: HttpRequest, picture_id: uuid.UUID) -> HttpResponseBase:
+    """The original's bytes; `?download` has the browser store them under a telling name."""
+    picture = own_picture(request, picture_id)
+    file = _open(picture)
+    size = os.fstat(file.fileno()).st_size
+    response = _stream(request, file)
+    response["Content-Type"] = picture.media_type
+    response["Content-Length"] = str(size)
+    response["Content-Disposition"] = content_disposition_header(
+        "download" in request.GET, _file_name(picture)
+    )
+    response["X-Content-Type-Options"] = "nosniff"
+    response["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    response["Cache-Control"] = "private, max-age=86400, immutable"
+    return response
+
+
+def _source(request: HttpRequest) -> Job | None:
+    """The job that `?from=` names, if it is one's own."""
+    try:
+        source = uuid.UUID(request.GET.get("from", ""))
+    except ValueError:
+        return None
+    return own_jobs(request).filter(pk=source).first()
+
+
+def _form_page(
+    request: HttpRequest, form: PictureForm, *, status: int = 200, refused: Refused | None = None
+) -> HttpResponse:
+    context: dict[str, object] = {"form": form, "refused": refused}
+    return show(
+        request, "new_picture.html", part="_picture_form.html", context=context, status=status
+    )
+
+
+def _go_to(request: HttpRequest, address: str) -> HttpResponse:
+    if wants_part(request):
+        return HttpResponseClientRedirect(address)
+    response = redirect(address)
+    response.status_code = 303
+    return response
+
+
+def _open(picture: Picture) -> BinaryIO:
+    """Only a file of a known type inside the media folder."""
+    folder = Path(settings.MEDIA_ROOT).resolve()
+    path = (folder / picture.file).resolve()
+    if not path.is_relative_to(folder) or picture.media_type not in SHOWABLE:
+        raise NotHere(_("This picture cannot be shown."))
+    try:
+        return path.open("rb")
+    except OSError:
+        raise NotHere(_("The file of this picture is missing. Staff must look at it.")) from None
+
+
+def _stream(request: HttpRequest, file: BinaryIO) -> FileResponse | StreamingHttpResponse:
+    if isinstance(request, ASGIRequest):
+        return StreamingHttpResponse(_chunks(file))
+    return FileResponse(file)
+
+
+async def _chunks(file: BinaryIO) -> AsyncIterator[bytes]:
+    """Under ASGI a plain file would be read into memory whole."""
+    with file:
+        while chunk := await asyncio.to_thread(file.read, CHUNK):
+            yield chunk
+
+
+def _file_name(picture: Picture) -> str:
+    words = slugify(picture.job.prompt)[:50].strip("-") or "picture"
+    return f"{words}-{picture.pk.hex[:8]}{Path(picture.file).suffix}"

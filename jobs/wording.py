@@ -1,0 +1,169 @@
+"""The words of the pages: one table for the states of a job, one for the reasons of a failure, one
+for its history, one for what makes a call doubtful. Nothing here reads a row.
+
+A status code, a provider's own text and a cost never get here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from django.utils import formats
+from django.utils.text import Truncator
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from jobs.states import JobState
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a state is shown: never by colour alone."""
+
+    word: "StrPromise"
+    icon: str
+    actions: tuple[str, ...] = ()
+
+
+LOOKS: dict[str, Look] = {
+    JobState.QUEUED: Look(JobState.QUEUED.label, "ring", ("cancel",)),
+    JobState.RUNNING: Look(JobState.RUNNING.label, "dot"),
+    JobState.IN_DOUBT: Look(JobState.IN_DOUBT.label, "diamond"),
+    JobState.READY: Look(JobState.READY.label, "tick", ("download", "reuse")),
+    JobState.FAILED: Look(JobState.FAILED.label, "cross", ("again",)),
+    JobState.CANCELLED: Look(JobState.CANCELLED.label, "bar", ("restart",)),
+    JobState.NOT_CONFIRMED: Look(JobState.NOT_CONFIRMED.label, "clock", ("restart",)),
+}
+
+
+@dataclass(frozen=True)
+class Reason:
+    says: "StrPromise"
+    action: str = "again"
+
+
+REASONS: dict[str, Reason] = {
+    "config": Reason(
+        gettext_lazy("This site is not set up for this model. Staff must look at it.")
+    ),
+    "auth": Reason(
+        gettext_lazy("The provider does not accept this site's account. Staff must look at it.")
+    ),
+    "balance": Reason(
+        gettext_lazy("This site's account with the provider is empty. Staff must look at it.")
+    ),
+    "rate": Reason(gettext_lazy("All providers were busy for too long.")),
+    "input": Reason(gettext_lazy("The provider did not accept this request."), "edit"),
+    "content": Reason(gettext_lazy("The provider refused this prompt (content rules)."), "edit"),
+    "no_output": Reason(gettext_lazy("The provider finished without a picture."), "edit"),
+    "provider": Reason(gettext_lazy("The provider reported a failure of its own.")),
+    "cancelled": Reason(gettext_lazy("The provider cancelled it.")),
+    "deadline": Reason(gettext_lazy("The provider did not finish it in time.")),
+    "transport": Reason(gettext_lazy("The provider could not be reached; nothing was sent.")),
+    "not_fetched": Reason(gettext_lazy("It was made, but it could not be fetched.")),
+}
+
+EVENTS: dict[str, "StrPromise"] = {
+    "reserved": gettext_lazy("Slot %(slot)s of %(day)s was reserved."),
+    "sent": gettext_lazy("Sent to %(provider)s, model %(model)s."),
+    "accepted": gettext_lazy("The provider took it."),
+    "busy": gettext_lazy("The provider was busy. We keep your place."),
+    "overslept": gettext_lazy("It was not sent in time. We keep your place."),
+    "unknown": gettext_lazy("The provider's answer was lost. We did not try again."),
+    "overdue": gettext_lazy("The provider takes too long. We go on asking, more slowly."),
+    "made": gettext_lazy("The picture was made."),
+    "made_late": gettext_lazy("We learned that the picture was made after all."),
+    "fetch_failed": gettext_lazy("The file could not be fetched this time. We try again."),
+    "store_failed": gettext_lazy("The file could not be stored this time. We try again."),
+    "ready": gettext_lazy("The picture is ready."),
+    "failed": gettext_lazy("It failed. %(reason)s"),
+    "failed_late": gettext_lazy("We learned that no picture was made."),
+    "not_fetched": gettext_lazy("We stopped trying to fetch the file."),
+    "cancelled": gettext_lazy("You cancelled it."),
+    "given_up": gettext_lazy("We stopped asking: the outcome was never learned."),
+    "set_aside": gettext_lazy("Something on this machine keeps failing. Next try at %(until)s."),
+    "resumed": gettext_lazy("Staff had it tried again at once."),
+}
+
+# What made a call doubtful, by the rule on its row; any other rule is an unclear answer.
+DOUBTS: dict[str, "StrPromise"] = {
+    "lost": gettext_lazy("The provider stopped answering at %(time)s."),
+    "unreadable": gettext_lazy("The provider's answer at %(time)s could not be read."),
+    "sender_lost": gettext_lazy("This machine broke off at %(time)s, while it was sending."),
+    "adapter_raised": gettext_lazy("This machine lost the provider's answer at %(time)s."),
+}
+UNCLEAR = gettext_lazy(
+    "The provider's answer at %(time)s does not say whether it took the request."
+)
+
+
+def reason_in_words(reason: str) -> str:
+    return str(REASONS.get(reason, REASONS["provider"]).says)
+
+
+def actions_of(state: str, reason: str) -> tuple[str, ...]:
+    """What the owner may do; a failure offers what mends its reason."""
+    if state == JobState.FAILED:
+        return (REASONS.get(reason, REASONS["provider"]).action,)
+    return LOOKS[state].actions
+
+
+def event_in_words(name: str, facts: Mapping[str, object], reason: str = "") -> str:
+    """`reason` is the job's; `facts` are those that the event's writer put down."""
+    words: dict[str, object] = {**facts, "reason": reason_in_words(reason) if reason else ""}
+    if "day" in facts:
+        words["day"] = day_in_words(date.fromisoformat(str(facts["day"])))
+    if "until" in facts:
+        words["until"] = time_in_words(datetime.fromisoformat(str(facts["until"])))
+    return (str(EVENTS[name]) % words).strip()
+
+
+def doubt_in_words(rule: str, at: str) -> str:
+    return str(DOUBTS.get(rule, UNCLEAR)) % {"time": at}
+
+
+def title_of(prompt: str) -> str:
+    return Truncator(Truncator(prompt).words(7)).chars(60) or _("Picture")
+
+
+def day_in_words(day: date) -> str:
+    return formats.date_format(day, "j M")
+
+
+def time_in_words(at: datetime) -> str:
+    """The server speaks UTC; the page's script may add the local time."""
+    return f"{at:%H:%M} UTC"
+
+
+def moment_in_words(at: datetime, now: datetime) -> str:
+    """The time alone on its own day, with the date on any other."""
+    time = time_in_words(at)
+    return time if at.date() == now.date() else f"{day_in_words(at.date())}, {time}"
+
+
+def duration_in_words(lasted: timedelta) -> str:
+    """4 min 12 s: two units at most, and one decimal below ten seconds."""
+    seconds = max(0.0, lasted.total_seconds())
+    if seconds < 9.95:
+        return _("%(seconds)s s") % {"seconds": formats.number_format(round(seconds, 1), 1)}
+    whole = round(seconds)
+    if whole < 60:
+        return _("%(seconds)s s") % {"seconds": whole}
+    if whole < 3600:
+        return _("%(minutes)s min %(seconds)s s") % {"minutes": whole // 60, "seconds": whole % 60}
+    hours, minutes = whole // 3600, whole % 3600 // 60
+    if hours < 48:
+        return _("%(hours)s h %(minutes)s min") % {"hours": hours, "minutes": minutes}
+    return _("%(days)s d %(hours)s h") % {"days": hours // 24, "hours": hours % 24}
+
+
+def interval_in_words(every: timedelta) -> str:
+    """As in "We ask every 30 seconds"."""
+    seconds = max(1, round(every.total_seconds()))
+    if seconds % 60:
+        return ngettext("second", "%(count)s seconds", seconds) % {"count": seconds}
+    return ngettext("minute", "%(count)s minutes", seconds // 60) % {"count": seconds // 60}
