@@ -4,18 +4,19 @@ MUST rules: reserve before anything costs money; one reservation a transaction (
 settle by compare-and-set on `pending`; compute what is left from rows, never from a counter.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal
 
-from django.db import connection
+from django.db import connection, transaction
 
 from quotas.models import Account, Allowance, Attempt
 from quotas.states import ENDS, AttemptState
 
-# The seat found free can be taken by another request at the same moment (PostgreSQL); then the
-# next round finds the next seat. Every lost round is a seat that somebody else got.
-ROUNDS = 10_000
+# A seat may come free between the refusal and the look at the balance: then ask again.
+ROUNDS = 100
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,16 @@ def balance_of(account: Account, kind: str, day: date) -> Balance:
 def reserve(*, account: Account, kind: str, now: datetime) -> Attempt | Refused:
     """Take the lowest free seat of the UTC day, or say why not. The account must have a row."""
     day = utc_day(now)
+    with _turn_of(account):
+        got = _take_seat_or_refuse(account, kind, day, now)
+    return got if isinstance(got, Refused) else Attempt.objects.get(pk=got)
+
+
+def _take_seat_or_refuse(account: Account, kind: str, day: date, now: datetime) -> int | Refused:
     for _ in range(ROUNDS):
         attempt_id = _insert_lowest_free_seat(account, kind, day, now)
         if attempt_id:
-            return Attempt.objects.get(pk=attempt_id)
+            return attempt_id
         balance = balance_of(account, kind, day)
         if balance.left == 0:
             return Refused("full", balance)
@@ -128,7 +135,7 @@ SELECT allowance.slots, seats.used, seats.on_hold, ({TRIES_SQL})
 # The lowest free seat is the first place in the row where the number is not the place's own. One
 # scan finds it and counts the held seats; comparing each seat with its successor by NOT EXISTS
 # took PostgreSQL 60 times as long at 1,000 seats, since its statistics know nothing of a new day.
-# The count matters when a plan was lowered; against races it is the unique index that counts.
+# The count is for the day a plan is lowered; that a seat is sold once is the unique index's work.
 RESERVE_SQL = f"""
 INSERT INTO quotas_attempt
        (account_id, kind, day, slot, allowed, state, cost_nothing, reserved_at)
@@ -148,8 +155,27 @@ RETURNING id
 """
 
 
+@contextmanager
+def _turn_of(account: Account) -> Iterator[None]:
+    """One reservation of an account after the other, until the end of the transaction.
+
+    The unique index alone keeps every seat single, but not the count when a plan is lowered: two
+    statements on PostgreSQL that see different free seats do not see each other (3 of 28,698
+    seats went over under load). The lock is a statement of its own, since the snapshot of the
+    insert must come after it; SQLite has one writer and needs none.
+    """
+    if not connection.features.has_select_for_update:
+        yield
+        return
+    with transaction.atomic(savepoint=False):
+        with connection.cursor() as cursor:
+            lock = "SELECT 1 FROM quotas_account WHERE id = %s FOR NO KEY UPDATE"
+            cursor.execute(lock, [account.pk])
+        yield
+
+
 def _insert_lowest_free_seat(account: Account, kind: str, day: date, now: datetime) -> int | None:
-    """The id of the new row; None when full, or when another request took that seat just now."""
+    """The id of the new row; None when nothing is free."""
     parameters = _parameters(account, kind, day)
     parameters["now"] = connection.ops.adapt_datetimefield_value(now)
     with connection.cursor() as cursor:
