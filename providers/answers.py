@@ -74,6 +74,11 @@ class NoAnswer:
     why: Why
 
 
+def storable(text: str, most: int) -> str:
+    """What any database takes: no NUL, no half of a surrogate pair, at most so many characters."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")[:most]
+
+
 Submitted = Accepted | Done | Failed | Rejected | Unknown
 Polled = Running | Done | Failed | NoAnswer
 News = Accepted | Done | Failed | Rejected | Unknown

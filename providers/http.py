@@ -37,7 +37,7 @@ class Answer:
         """The body as JSON, or None when it is none."""
         try:
             return jsonlib.loads(self.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
 
 
@@ -46,6 +46,7 @@ class NotSent:
     """connect() never returned, or `send_by` had passed: not a byte of the request left."""
 
     text: str
+    overslept: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ class Wire:
 
     def note_connected(self) -> None:
         """Last before the first byte is written: a sender that overslept does not send."""
+        self.remaining()
         if self.send_by and time.time() >= self.send_by.timestamp():
             raise TooLateToSend("the time to send had passed")
         self.connected = True
@@ -99,6 +101,9 @@ class BearerAuth(AuthBase):
         self.key = key
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        if not (self.key.isascii() and self.key.isprintable()):
+            # Found out later it would be raised after connect(), and look like a lost request.
+            raise requests.exceptions.InvalidHeader("the key has characters no header can carry")
         request.headers["Authorization"] = f"Bearer {self.key}"
         return request
 
@@ -125,13 +130,20 @@ class _DeadlineReader(io.RawIOBase):
 
 
 class _DeadlineSocket:
-    """The connected socket, whose reading side keeps the total deadline."""
+    """The connected socket, both sides of which keep the total deadline."""
 
     def __init__(self, sock: Any, wire: Wire) -> None:
         self._sock, self._wire = sock, wire
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sock, name)
+
+    def sendall(self, payload: bytes) -> None:
+        view = memoryview(payload)
+        while view:
+            remaining = self._wire.remaining()
+            self._sock.settimeout(min(remaining, self._sock.gettimeout() or remaining))
+            view = view[self._sock.send(view) :]
 
     def makefile(self, mode: str, *args: Any, **kwargs: Any) -> io.BufferedReader:
         return io.BufferedReader(_DeadlineReader(self._sock, self._wire))
@@ -152,6 +164,12 @@ class _Noting:
                 sock.close()
                 raise
         return sock
+
+    def _tunnel(self) -> None:
+        """The answer to CONNECT, too, is read within the total deadline."""
+        raw, self.sock = self.sock, _DeadlineSocket(self.sock, self.wire)
+        super()._tunnel()  # type: ignore[misc]
+        self.sock = raw
 
     def connect(self) -> None:
         super().connect()  # type: ignore[misc]
@@ -175,10 +193,20 @@ class _NotingAdapter(HTTPAdapter):
         super().init_poolmanager(*args, **kwargs)
         self.poolmanager.pool_classes_by_scheme = self._pools
 
-    def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:
-        manager = super().proxy_manager_for(*args, **kwargs)
+    def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
+        if proxy.lower().startswith("socks"):
+            # It works by connection classes of its own; ours would go straight past the proxy.
+            raise requests.exceptions.InvalidSchema("SOCKS proxies are not supported")
+        manager = super().proxy_manager_for(proxy, **kwargs)
         manager.pool_classes_by_scheme = self._pools
         return manager
+
+
+class _Session(requests.Session):
+    """Sees no redirect: even when told not to follow, requests would read its body without end."""
+
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        return None
 
 
 class Client:
@@ -187,7 +215,7 @@ class Client:
 
     def __init__(self, *, trust_env: bool = True) -> None:
         self.wire = Wire()
-        self.session = requests.Session()
+        self.session = _Session()
         self.session.trust_env = trust_env
         adapter = _NotingAdapter(self.wire)
         self.session.mount("http://", adapter)
@@ -230,8 +258,11 @@ class Client:
                 body = read_body(response, MAX_ANSWER_BYTES)
                 return Answer(response.status_code, response.headers, body)
         except WIRE_ERRORS as exc:
-            text = f"{type(exc).__name__}: {innermost(exc)}"
-            return NoReply(text) if self.wire.connected else NotSent(text)
+            cause = innermost(exc)
+            text = f"{type(exc).__name__}: {cause}"
+            if self.wire.connected:
+                return NoReply(text)
+            return NotSent(text, overslept=cause == TooLateToSend.__name__)
 
 
 class BodyTooLarge(OSError):
@@ -250,19 +281,21 @@ def read_body(response: requests.Response, most: int) -> bytes:
 
 def innermost(exc: BaseException) -> str:
     """The class of the error at the bottom; its text may hold an address with a secret in it."""
-    seen: BaseException = exc
+    seen: list[BaseException] = [exc]
     while True:
-        inner = getattr(seen, "reason", None) or seen.__cause__ or seen.__context__
-        if not isinstance(inner, BaseException) or inner is seen:
-            return type(seen).__name__
-        seen = inner
+        last = seen[-1]
+        inner = getattr(last, "reason", None) or last.__cause__ or last.__context__
+        if not isinstance(inner, BaseException) or inner in seen:
+            return type(last).__name__
+        seen.append(inner)
 
 
 _of_thread = threading.local()
 
 
-def polling_client() -> Client:
+def polling_client(*, trust_env: bool = True) -> Client:
     """This thread's client with kept connections: polls repeat, and losing one costs nothing."""
-    if not hasattr(_of_thread, "client"):
-        _of_thread.client = Client()
-    return _of_thread.client
+    kept: dict[bool, Client] = _of_thread.__dict__.setdefault("clients", {})
+    if trust_env not in kept:
+        kept[trust_env] = Client(trust_env=trust_env)
+    return kept[trust_env]

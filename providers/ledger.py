@@ -13,10 +13,35 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
-from providers.answers import Accepted, Artifact, Done, Failed, News, Rejected, Unknown, Why
+from providers.answers import (
+    Accepted,
+    Artifact,
+    Done,
+    Failed,
+    News,
+    Rejected,
+    Unknown,
+    Why,
+    storable,
+)
 from providers.models import Call
 from providers.registry import Offer, estimate_of, provider_named
-from providers.states import ENDS, SOURCES, CallState
+from providers.states import ENDS, LIVE, SOURCES, CallState
+
+LATE_COLUMNS = ("cost", "result", "reference", "poll_at", "give_up_at")
+WEIGHT = {
+    CallState.ACCEPTED: 0,
+    CallState.REJECTED: 1,
+    CallState.FAILED: 1,
+    CallState.SUCCEEDED: 2,
+}
+# What is news about a call that has ended so. An id is none where the run is known to be over.
+LATE_NEWS: dict[CallState, frozenset[CallState]] = {
+    CallState.SUCCEEDED: frozenset({CallState.FAILED}),
+    CallState.FAILED: frozenset({CallState.SUCCEEDED}),
+    CallState.REJECTED: frozenset({CallState.ACCEPTED, CallState.FAILED, CallState.SUCCEEDED}),
+    CallState.GIVEN_UP: frozenset(WEIGHT),
+}
 
 
 @dataclass(frozen=True)
@@ -54,8 +79,8 @@ def open_call(*, work: str, offer: Offer, now: datetime) -> Call | None:
 
 
 def live_call_of(work: str) -> Call | None:
-    """The call that holds the wall of this work, if any."""
-    return Call.objects.of_work(work).filter(state__in=SOURCES[CallState.SUCCEEDED]).last()
+    """The call of this work that is on its way, if any: sending, accepted or unknown."""
+    return Call.objects.of_work(work).filter(state__in=LIVE).last()
 
 
 def record(*, call_id: int, news: News, now: datetime) -> Recorded:
@@ -65,6 +90,8 @@ def record(*, call_id: int, news: News, now: datetime) -> Recorded:
         with transaction.atomic():
             changed = _move(call_id, state, columns)
     except IntegrityError:
+        if not isinstance(news, Accepted):
+            raise
         # The provider repeated an id of another call: whose run it is cannot be told.
         news = Unknown(Why("provider", rule="repeated_id", text="id of another call"))
         state, columns = _columns_of(news, now)
@@ -77,20 +104,26 @@ def record(*, call_id: int, news: News, now: datetime) -> Recorded:
 
 
 def give_up(*, call_id: int, now: datetime) -> bool:
-    """The end of retention: counted as possibly charged from here on."""
-    return _move(
+    """The end of retention: counted as possibly charged from here on. A call that had ended stays
+    as it ended, and is no longer looked at."""
+    if _move(
         call_id,
         CallState.GIVEN_UP,
         {"ended_at": now, "poll_at": None, "why": "deadline", "rule": "end_of_retention"},
-    )
+    ):
+        return True
+    Call.objects.filter(pk=call_id, state__in=ENDS, give_up_at__lte=now).update(poll_at=None)
+    return False
 
 
 def claim_polls(calls: list[Call], now: datetime) -> None:
-    """Push the next look of each call ahead, in one statement a lane; spread over the interval."""
+    """Push the next look of each call ahead, spread over its interval, in few statements. One
+    that ended since it was read is left alone."""
     for call in calls:
         call.polled_at = now
         call.poll_at = next_look(call, now)
-    Call.objects.bulk_update(calls, ["poll_at", "polled_at"], batch_size=200)
+    looked_at = Call.objects.filter(poll_at__isnull=False)
+    looked_at.bulk_update(calls, ["poll_at", "polled_at"], batch_size=200)
 
 
 def next_look(call: Call, now: datetime) -> datetime:
@@ -105,8 +138,9 @@ def next_look(call: Call, now: datetime) -> datetime:
 
 
 def note_answer(call: Call, text: str) -> None:
+    text = storable(text, 120)
     if text != call.last_answer:
-        Call.objects.filter(pk=call.pk).update(last_answer=text[:120])
+        Call.objects.filter(pk=call.pk).update(last_answer=text)
 
 
 def artifacts_of(call: Call) -> list[Artifact]:
@@ -132,7 +166,7 @@ def _columns_of(news: News, now: datetime) -> tuple[CallState, dict]:
                 "ended_at": now,
                 "poll_at": None,
                 "cost": cost,
-                "result": [asdict(artifact) for artifact in artifacts],
+                "result": [_kept(artifact) for artifact in artifacts],
             }
         case Failed(why, cost):
             return CallState.FAILED, {**_ended(why, now), "cost": cost}
@@ -153,19 +187,35 @@ def _reason(why: Why) -> dict:
         "why": why.kind,
         "rule": why.rule,
         "http_status": why.http,
-        "code": why.code[:80],
-        "detail": why.text[:500],
+        "code": storable(why.code, 80),
+        "detail": storable(why.text, 500),
     }
+
+
+def _kept(artifact: Artifact) -> dict:
+    return {name: storable(said, len(said)) for name, said in asdict(artifact).items()}
 
 
 def _note_late(call: Call, news: News, now: datetime) -> bool:
     """News after the end: kept beside the state, which stays. True when it really is news."""
     state, columns = _columns_of(news, now)
-    if state in (call.state, CallState.UNKNOWN) or call.late_outcome == state:
+    if state not in LATE_NEWS[CallState(call.state)] or not _says_more(call.late_outcome, state):
         return False
-    if call.state != CallState.GIVEN_UP and state == CallState.REJECTED:
+    kept = {name: columns[name] for name in LATE_COLUMNS if name in columns}
+    if kept.get("cost") is None:
+        kept.pop("cost", None)
+    try:
+        with transaction.atomic():
+            ended = Call.objects.filter(pk=call.pk, state=call.state)
+            done = ended.update(late_outcome=state, late_at=now, **kept) == 1
+    except IntegrityError:
+        if not isinstance(news, Accepted):
+            raise
         return False
-    kept = {name: columns[name] for name in ("cost", "result", "reference") if name in columns}
-    if isinstance(news, Accepted):
-        kept |= {"poll_at": columns["poll_at"], "give_up_at": columns["give_up_at"]}
-    return Call.objects.filter(pk=call.pk).update(late_outcome=state, late_at=now, **kept) == 1
+    call.refresh_from_db()
+    return done
+
+
+def _says_more(late_outcome: str, state: CallState) -> bool:
+    """A result outweighs a failure, and both outweigh the news that a run exists."""
+    return not late_outcome or WEIGHT[state] > WEIGHT[CallState(late_outcome)]

@@ -7,6 +7,7 @@ speaks it. Results live 7 days at Polza.
 import logging
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -50,7 +51,7 @@ class Polza:
         self.auth = BearerAuth(key)
 
     def submit(self, request: PictureRequest, *, send_by: datetime) -> Submitted:
-        with Client() as client:
+        with Client(trust_env=self.caps.cloud) as client:
             reply = client.exchange(
                 "POST",
                 self.submit_url(request),
@@ -65,7 +66,8 @@ class Polza:
         return classify(reply, own=_own_error(reply), enqueue_only=self.caps.enqueue_only)
 
     def poll(self, reference: str) -> Polled:
-        reply = polling_client().exchange(
+        # What runs on this machine is not asked through a proxy.
+        reply = polling_client(trust_env=self.caps.cloud).exchange(
             "GET",
             f"{self.base_url}/v1/media/{quote(reference, safe='')}",
             auth=self.auth,
@@ -128,14 +130,21 @@ def _media_request(request: PictureRequest) -> dict[str, Any]:
     }
 
 
-def _read_submitted(reply: Answer) -> Accepted | Done | Failed | Unknown:
+def _read_submitted(reply: Answer) -> Accepted | Unknown:
     body = reply.json()
     if not isinstance(body, dict):
         return unreadable("no JSON object", http=reply.status)
     reference = body.get("id")
-    if isinstance(reference, str) and 0 < len(reference) <= 200:
+    if type(reference) is int:
+        reference = str(reference)
+    if isinstance(reference, str) and _can_be_asked_for(reference):
         return Accepted(reference)
-    return unreadable("no id", http=reply.status)
+    return unreadable("no usable id", http=reply.status)
+
+
+def _can_be_asked_for(reference: str) -> bool:
+    """Fit for a column and for an address; "." and ".." would ask for something else."""
+    return len(reference) <= 200 and reference.isprintable() and bool(reference.strip(". "))
 
 
 def _read_polled(body: dict[str, Any]) -> Running | Done | Failed:
@@ -149,8 +158,14 @@ def _read_polled(body: dict[str, Any]) -> Running | Done | Failed:
     if status == "failed":
         return Failed(_failure(body.get("error")), cost)
     if status not in ("pending", "processing"):
-        log.warning("polza: unknown status word %.40r, taken as running", status)
-    return Running(status)
+        _warn_of_status(status[:40])
+    return Running(status[:100])
+
+
+@lru_cache(maxsize=100)
+def _warn_of_status(status: str) -> None:
+    """Once a word: it would come with every poll."""
+    log.warning("polza: unknown status word %r, taken as running", status)
 
 
 def _artifacts(data: Any) -> tuple[Artifact, ...]:
@@ -170,26 +185,32 @@ def _artifacts(data: Any) -> tuple[Artifact, ...]:
 
 def _no_output(body: dict[str, Any]) -> Why:
     said = "text" if body.get("content") else "nothing"
-    error = body.get("error")
-    code = str(error.get("code", ""))[:80] if isinstance(error, dict) else ""
-    return Why("no_output", code=code, text=f"completed with {said} in place of a picture")
+    code, _ = _words_of(body.get("error"))
+    text = f"completed with {said} in place of a picture"
+    return Why(_kind_of_code(code) or "no_output", code=code, text=text)
 
 
 def _failure(error: Any) -> Why:
+    code, text = _words_of(error)
+    return Why(_kind_of_code(code) or "provider", code=code, text=text)
+
+
+def _words_of(error: Any) -> tuple[str, str]:
+    """Code and message of an error object, however much of it is there."""
     if not isinstance(error, dict):
-        return Why("provider")
-    code = str(error.get("code", ""))[:80]
-    return Why(_kind_of_code(code) or "provider", code=code, text=str(error.get("message"))[:500])
+        return "", str(error or "")
+    return str(error.get("code") or ""), str(error.get("message") or "")
 
 
 def _own_error(reply: Any) -> OwnError | None:
-    """Polza's error shape: `{"error": {"code", "message", ...}}`."""
+    """Polza's error shape: `{"error": {"code", "message", ...}}`. Its codes are words: a number
+    there is a gateway's, and no proof that Polza itself answered."""
     body = reply.json() if isinstance(reply, Answer) else None
     error = body.get("error") if isinstance(body, dict) else None
-    if not isinstance(error, dict) or not isinstance(error.get("code"), str | int):
+    if not isinstance(error, dict) or not isinstance(error.get("code"), str):
         return None
-    code = str(error["code"])
-    return OwnError(code=code, text=str(error.get("message", "")), kind=_kind_of_code(code))
+    code, text = _words_of(error)
+    return OwnError(code=code, text=text, kind=_kind_of_code(code)) if code else None
 
 
 def _kind_of_code(code: str) -> Kind | None:
@@ -200,11 +221,15 @@ def _cost(usage: Any) -> Decimal | None:
     """RUB as the provider said it; None when it said nothing usable."""
     if not isinstance(usage, dict):
         return None
-    said = usage.get("cost_rub", usage.get("cost"))
-    if said is None or isinstance(said, bool):
+    said = (_amount(usage.get(name)) for name in ("cost_rub", "cost"))
+    return next((amount for amount in said if amount is not None), None)
+
+
+def _amount(said: Any) -> Decimal | None:
+    if isinstance(said, bool) or not isinstance(said, int | float | str):
         return None
     try:
-        cost = Decimal(str(said))
+        amount = Decimal(str(said))
     except InvalidOperation:
         return None
-    return cost if cost.is_finite() and 0 <= cost < 1_000_000 else None
+    return amount if amount.is_finite() and 0 <= amount < 1_000_000 else None

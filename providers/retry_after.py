@@ -30,7 +30,7 @@ def _number(text: str) -> float | None:
 def _seconds_until(text: str, now: datetime) -> float | None:
     try:
         then = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if then.tzinfo is None:
         then = then.replace(tzinfo=UTC)

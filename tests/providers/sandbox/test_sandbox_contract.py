@@ -8,7 +8,6 @@ import pytest
 
 from providers.answers import Accepted, Done, Failed, NoAnswer, Rejected, Running, Unknown
 from providers.base import PictureRequest
-from providers.http import Client
 from providers.polza import SandboxPolza
 from providers.sandbox.faults import FAULTS
 
@@ -16,12 +15,10 @@ CALLS = {Rejected: "rejected", Unknown: "unknown", Done: "succeeded", Failed: "f
 
 
 @pytest.fixture
-def adapter(anywhere, settings, monkeypatch):
+def adapter(anywhere, settings):
     settings.SUBMIT_TIMEOUT, settings.READ_TIMEOUT = 1.0, 0.5
     settings.PROVIDER_CA_BUNDLE = str(anywhere.ca_file)
-    with Client() as polling_client:
-        monkeypatch.setattr("providers.polza.polling_client", lambda: polling_client)
-        yield SandboxPolza(name="sandbox", base_url=anywhere.url, key="sandbox")
+    return SandboxPolza(name="sandbox", base_url=anywhere.url, key="sandbox")
 
 
 def submit(adapter, fault):
