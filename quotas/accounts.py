@@ -6,7 +6,7 @@ Reading never writes: a row is made with the first reservation.
 from datetime import datetime
 
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.models import User
 
 from quotas.models import Account, Plan
 
@@ -17,10 +17,10 @@ OPERATOR = "operator"
 NEEDED_PLANS = frozenset({VISITOR, FREE, OPERATOR})
 
 
-def account_of_user(user: AbstractBaseUser | AnonymousUser) -> Account:
+def account_of_user(user: User) -> Account:
     """The user's account; unsaved (no pk) before the first reservation."""
     found = Account.objects.select_related("plan").filter(user=user).first()
-    plan = OPERATOR if getattr(user, "is_staff", False) else FREE
+    plan = OPERATOR if user.is_staff else FREE
     return found or Account(user=user, plan=Plan.objects.get(name=plan))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from django.db import connection, transaction
 
@@ -184,7 +184,7 @@ def _insert_lowest_free_seat(account: Account, kind: str, day: date, now: dateti
     return row[0] if row else None
 
 
-def _parameters(account: Account, kind: str, day: date) -> dict[str, object]:
+def _parameters(account: Account, kind: str, day: date) -> dict[str, Any]:
     return {
         "account": account.pk,
         "kind": kind,

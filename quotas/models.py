@@ -7,6 +7,7 @@ impossible; no counter is kept anywhere.
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from quotas.states import AttemptState
@@ -75,8 +76,8 @@ class Account(models.Model):
         if self.name:
             return self.name
         if self.user_id:
-            return f"user {self.user_id}"
-        return f"visitor {(self.visitor or '?')[:8]}"
+            return gettext("user %(number)s") % {"number": self.user_id}
+        return gettext("visitor %(beginning)s") % {"beginning": (self.visitor or "?")[:8]}
 
 
 class Grant(models.Model):

@@ -1,0 +1,224 @@
+"""Plans, accounts, grants and the ledger for staff.
+
+The ledger is read, never edited: goodwill is a grant. No query here grows with the tables.
+"""
+
+from datetime import timedelta
+from urllib.parse import urlencode
+
+from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
+from django.contrib.auth import get_user_model
+from django.core.paginator import Paginator
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.functional import cached_property
+from django.utils.html import format_html
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from quotas.accounts import NEEDED_PLANS
+from quotas.balances import balances_of
+from quotas.ledger import Balance, balance_of, utc_day
+from quotas.models import Account, Allowance, Attempt, Grant, Kind, Plan
+
+MOST_COUNTED = 5000
+MOST_USERS_FOUND = 100
+
+
+class BoundedPaginator(Paginator):
+    """Counts at most MOST_COUNTED rows: staff filter before they turn a fiftieth page."""
+
+    @cached_property
+    def count(self) -> int:
+        return self.object_list.order_by()[:MOST_COUNTED].count()  # type: ignore[attr-defined]
+
+
+class BigTableAdmin(admin.ModelAdmin):
+    paginator = BoundedPaginator
+    show_full_result_count = False
+    list_per_page = 50
+    ordering = ("-pk",)
+
+
+class DayFilter(admin.SimpleListFilter):
+    title = _("UTC day")
+    parameter_name = "on"
+
+    def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin):
+        return [("today", _("Today")), ("yesterday", _("Yesterday")), ("week", _("Last 7 days"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
+        today = utc_day(timezone.now())
+        if self.value() == "today":
+            return queryset.filter(day=today)
+        if self.value() == "yesterday":
+            return queryset.filter(day=today - timedelta(days=1))
+        if self.value() == "week":
+            return queryset.filter(day__gt=today - timedelta(days=7))
+        return queryset
+
+
+class AllowanceInline(admin.TabularInline):
+    model = Allowance
+    extra = 0
+    max_num = len(Kind.values)
+
+
+@admin.register(Plan)
+class PlanAdmin(admin.ModelAdmin):
+    list_display = ("name", "slots")
+    ordering = ("pk",)
+    inlines = (AllowanceInline,)
+    actions = None
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet:
+        return super().get_queryset(request).prefetch_related("allowances")
+
+    @admin.display(description=_("slots a day"))
+    def slots(self, plan: Plan) -> str:
+        return ", ".join(f"{row.get_kind_display()}: {row.slots}" for row in plan.allowances.all())
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Plan | None = None):
+        return ("name",) if obj and obj.name in NEEDED_PLANS else ()
+
+    def has_delete_permission(self, request: HttpRequest, obj: Plan | None = None) -> bool:
+        """Never a plan that new accounts are given, nor one that somebody is on."""
+        if obj and (obj.name in NEEDED_PLANS or obj.account_set.exists()):
+            return False
+        return super().has_delete_permission(request, obj)
+
+
+class AccountList(ChangeList):
+    """The accounts of one page know their balances of today."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        today = utc_day(timezone.now())
+        self.result_list = list(self.result_list)
+        balances = balances_of(self.result_list, today)
+        for account in self.result_list:
+            account.balances = {kind: balances[account.pk, kind] for kind in Kind.values}
+
+
+@admin.register(Account)
+class AccountAdmin(BigTableAdmin):
+    """An account is made by its first reservation, and its attempts keep it for ever."""
+
+    list_display = ("__str__", "username", "plan", "pictures", "contracts", "created_at")
+    list_filter = ("plan",)
+    list_select_related = ("plan", "user")
+    search_fields = ("name",)
+    search_help_text = _("How a name, a user name or a visitor's id begins, or an account's number")
+    fields = ("user", "visitor", "name", "plan", "created_at", "today", "links")
+    readonly_fields = ("user", "visitor", "name", "created_at", "today", "links")
+
+    def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[ChangeList]:
+        return AccountList
+
+    @admin.display(description=_("user"))
+    def username(self, account: Account) -> str:
+        return account.user.get_username() if account.user else ""
+
+    @admin.display(description=_("pictures today"))
+    def pictures(self, account: Account) -> str:
+        return _sentence(account.balances[Kind.IMAGE])  # type: ignore[attr-defined]
+
+    @admin.display(description=_("contracts today"))
+    def contracts(self, account: Account) -> str:
+        return _sentence(account.balances[Kind.CONTRACT])  # type: ignore[attr-defined]
+
+    @admin.display(description=_("today"))
+    def today(self, account: Account) -> str:
+        day = utc_day(timezone.now())
+        kinds = ((kind.label, balance_of(account, kind, day)) for kind in Kind)
+        return "; ".join(f"{label}: {_sentence(balance)}" for label, balance in kinds)
+
+    @admin.display(description=_("see also"))
+    def links(self, account: Account) -> str:
+        mine, new = {"account__id__exact": account.pk}, {"account": account.pk}
+        return format_html(
+            '<a href="{}">{}</a> · <a href="{}">{}</a> · <a href="{}">{}</a>',
+            _address("attempt_changelist", mine), _("Attempts"),
+            _address("grant_changelist", mine), _("Grants"),
+            _address("grant_add", new), _("Grant extra slots"),
+        )  # fmt: skip
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet, search_term: str
+    ) -> tuple[QuerySet, bool]:
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        users = get_user_model().objects.filter(username__startswith=term)
+        found = Q(name__startswith=term) | Q(visitor__startswith=term)
+        found |= Q(user__in=list(users.values_list("pk", flat=True)[:MOST_USERS_FOUND]))
+        if term.isascii() and term.isdecimal() and len(term) < 19:
+            found |= Q(pk=int(term))
+        return queryset.filter(found), False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Account | None = None) -> bool:
+        return False
+
+
+@admin.register(Grant)
+class GrantAdmin(BigTableAdmin):
+    """Given or taken back as a whole. Who gave it and when is not for the form to say."""
+
+    list_display = ("__str__", "account", "kind", "day", "slots", "reason", "granted_by",
+                    "granted_at")  # fmt: skip
+    list_filter = ("kind", DayFilter)
+    list_select_related = ("account", "granted_by")
+    raw_id_fields = ("account",)
+    fields = ("account", "kind", "day", "slots", "reason")
+    actions = None
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
+        start = {"day": utc_day(timezone.now()).isoformat(), "kind": Kind.IMAGE.value}
+        return start | super().get_changeform_initial_data(request)
+
+    def save_model(self, request: HttpRequest, obj: Grant, form: object, change: bool) -> None:
+        obj.granted_by_id, obj.granted_at = request.user.pk, timezone.now()
+        super().save_model(request, obj, form, change)
+
+    def get_fields(self, request: HttpRequest, obj: Grant | None = None):
+        return (*self.fields, "granted_by", "granted_at") if obj else self.fields
+
+    def has_change_permission(self, request: HttpRequest, obj: Grant | None = None) -> bool:
+        return False
+
+
+@admin.register(Attempt)
+class AttemptAdmin(BigTableAdmin):
+    list_display = ("id", "account", "kind", "day", "slot", "allowed", "state", "cost_nothing",
+                    "reserved_at", "settled_at")  # fmt: skip
+    list_filter = ("state", "kind", DayFilter)
+    list_select_related = ("account",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Attempt | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Attempt | None = None) -> bool:
+        return False
+
+
+def _sentence(balance: Balance) -> str:
+    said = gettext("%(left)s left, %(on_hold)s on hold, %(used)s used of %(allowed)s")
+    return said % {
+        "left": balance.left,
+        "on_hold": balance.on_hold,
+        "used": balance.used,
+        "allowed": balance.allowed,
+    }
+
+
+def _address(page: str, query: dict[str, int]) -> str:
+    return f"{reverse(f'admin:quotas_{page}')}?{urlencode(query)}"
