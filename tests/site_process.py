@@ -60,6 +60,8 @@ class Site:
         self.sandbox_url = f"http://127.0.0.1:{self.settings['SANDBOX_PORT']}"
         self.log = folder / "up.log"
         self.up: subprocess.Popen[bytes] | None = None
+        default_model = "polza:" if self.settings["POLZA_API_KEY"] else "sandbox:"
+        self.has_sandbox = "sandbox:" in self.settings.get("IMAGE_MODELS", default_model)
 
     @property
     def env(self) -> dict[str, str]:
@@ -91,8 +93,16 @@ class Site:
             )
         self.wait_until(lambda: "Ctrl-C ends it." in self.logs()[earlier:] or self.has_ended())
         assert not self.has_ended(), self.logs()
-        self.wait_until(lambda: len(self.named("q-worker")) == int(self.settings["WORKERS"]))
+        self.wait_until(self.is_whole)
         return self
+
+    def is_whole(self) -> bool:
+        """Every role runs, with all workers."""
+        workers = len(self.named("q-worker"))
+        return workers == int(self.settings["WORKERS"]) and self.pids().keys() >= self.roles()
+
+    def roles(self) -> set[str]:
+        return {"web", "cluster", "ticker"} | ({"sandbox"} if self.has_sandbox else set())
 
     def wait_until(self, condition: Callable[[], T], *, seconds: float = 60) -> T:
         try:

@@ -37,11 +37,14 @@ class Questions:
 
     def _ask_for_ever(self) -> None:
         while True:
-            try:
-                self._last = ask()
-            except Error:
-                connection.close()
+            self.ask_once()
             time.sleep(ASK_EVERY)
+
+    def ask_once(self) -> None:
+        try:
+            self._last = ask()
+        except Error:
+            connection.close()
 
 
 def ask() -> Answer:
