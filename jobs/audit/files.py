@@ -1,0 +1,77 @@
+"""The files of pictures: there, whole, inside of the media folder; and files that no row names."""
+
+import hashlib
+import os
+import time
+import uuid
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from django.conf import settings
+
+from jobs.audit.findings import Violation
+from jobs.models import Picture
+
+TABLE = Picture._meta.db_table
+# A file is written before its row, and a download may take long.
+YOUNG = 3600
+BATCH = 500
+
+
+def violations(*, deep: bool) -> Iterator[Violation]:
+    """By size alone, or `deep` by what each file contains."""
+    root = Path(settings.MEDIA_ROOT).resolve()
+    columns = Picture.objects.order_by().values_list("pk", "file", "size", "sha256")
+    for pk, file, size, sha256 in columns.iterator():
+        name, says = _breach(root, file, size, sha256 if deep else "")
+        if name:
+            yield Violation(name, TABLE, [str(pk)], says)
+
+
+def orphans() -> Iterator[str]:
+    """Files that no picture names: the rest of a run that died before its commit."""
+    root = Path(settings.MEDIA_ROOT).resolve()
+    files_left = _old_files(root / "pictures")
+    while files := list(islice(files_left, BATCH)):
+        jobs = {job for file in files if (job := _job_of(file))}
+        known = set(Picture.objects.filter(job__in=jobs).values_list("file", flat=True))
+        yield from (name for file in files if (name := str(file.relative_to(root))) not in known)
+
+
+def _breach(root: Path, file: str, size: int, sha256: str) -> tuple[str, str]:
+    path = (root / file).resolve()
+    if not path.is_relative_to(root):
+        return "picture_file_inside", "A picture's file lies outside of the media folder."
+    try:
+        found = path.stat().st_size
+        if found == size and sha256 and _sha256(path) != sha256:
+            return "picture_file_unchanged", "A picture's file has another content."
+    except OSError:
+        return "picture_file_there", "A picture's file cannot be read."
+    if found != size:
+        return "picture_file_whole", "A picture's file has another size."
+    return "", ""
+
+
+def _sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _old_files(folder: Path) -> Iterator[Path]:
+    before = time.time() - YOUNG
+    for parent, _, names in os.walk(folder):
+        for path in (Path(parent) / name for name in names):
+            try:
+                if path.stat().st_mtime < before:
+                    yield path
+            except FileNotFoundError:
+                continue
+
+
+def _job_of(file: Path) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(file.name.partition("-")[0])
+    except ValueError:
+        return None

@@ -1,0 +1,109 @@
+"""The rules that the database itself is told, looked at anew: constraints, references, choices.
+
+They are read from the models, so that a new one is audited without being named here. What it takes
+to break one is a database that was edited by hand, restored in parts, or lost a constraint.
+"""
+
+from collections.abc import Iterator
+
+from django.apps import apps
+from django.db import connection
+from django.db.models import (
+    CheckConstraint,
+    Count,
+    Exists,
+    Field,
+    Model,
+    OuterRef,
+    Q,
+    UniqueConstraint,
+)
+
+from jobs.audit.findings import Finding, Violation, each, name_of, together
+
+APPS = ("quotas", "providers", "jobs")
+
+SAYS = {
+    "account_identity_not_blank": "An account has a blank visitor or name.",
+    "allowance_one_a_kind": "A plan has two allowances for one kind of job.",
+    "allowance_slots_within_reason": "An allowance is beyond all reason.",
+    "attempt_cost_nothing_only_if_failed": "An attempt is said to have cost nothing, but is held.",
+    "attempt_seat_taken_once": "A seat is held by more than one attempt.",
+    "attempt_settled_once_ended": "An attempt's state and the time of its end disagree.",
+    "attempt_slot_within_allowed": "A slot lies outside of what was allowed.",
+    "call_accepted_has_reference": "An accepted call has no id of the provider to ask about.",
+    "call_cost_not_negative": "A call has a negative cost.",
+    "call_ended_once_ended": "A call's state and the time of its end disagree.",
+    "call_late_only_after_end": "A call has late news, but no end before it.",
+    "call_live_is_looked_at": "A live call is never looked at again.",
+    "call_reference_once": "Calls share one id of the provider, so a result may be another's.",
+    "call_wall": "A work has more than one live or paid call.",
+    "grant_slots_within_reason": "A grant is beyond all reason.",
+    "job_ended_once_ended": "A job's state and the time of its end disagree.",
+    "job_failed_says_why": "A failed job has no reason.",
+    "job_form_once": "One form has made more than one job.",
+    "picture_once_a_position": "Two pictures have the same place in a job.",
+    "stage_goes_on": "An unfinished stage has neither a lease nor a due time.",
+    "stage_lease_whole": "A stage has half a lease.",
+    "stage_once_a_job": "A job has the same stage twice.",
+}
+
+
+def violations() -> Iterator[Violation]:
+    for model in audited_models():
+        yield from _missing_constraints(model)
+        for constraint in model._meta.constraints:
+            yield from _named(constraint.name, _breaches(model, constraint))
+        for field in model._meta.concrete_fields:
+            yield from _violations_of_field(model, field)
+
+
+def audited_models() -> list[type[Model]]:
+    return [model for app in APPS for model in apps.get_app_config(app).get_models()]
+
+
+def _named(name: str, found: Iterator[Finding], says: str = "") -> Iterator[Violation]:
+    for finding in found:
+        yield Violation(name, finding.table, finding.rows, says or SAYS.get(name, f"Not {name}."))
+
+
+def _breaches(model: type[Model], constraint) -> Iterator[Finding]:
+    rows = model._default_manager.all()
+    if isinstance(constraint, CheckConstraint):
+        return each(rows.exclude(constraint.condition))
+    if isinstance(constraint, UniqueConstraint):
+        return _repeated(rows.filter(constraint.condition or Q()), *constraint.fields)
+    raise TypeError(f"no way to look at {constraint!r}")
+
+
+def _repeated(rows, *fields: str) -> Iterator[Finding]:
+    whole = rows.filter(**{f"{field}__isnull": False for field in fields})
+    counted = whole.order_by().values(*fields).annotate(group_size=Count("pk"))
+    return together(rows, counted.filter(group_size__gt=1))
+
+
+def _violations_of_field(model: type[Model], field: Field) -> Iterator[Violation]:
+    rows = model._default_manager.all()
+    name = f"{name_of(model)}_{field.name}"
+    if field.unique and not field.primary_key:
+        says = f"Rows share one {field.name}."
+        yield from _named(f"{name}_once", _repeated(rows, field.attname), says)
+    if field.choices:
+        known = [value for value, _ in field.flatchoices]
+        says = f"The {field.name} is no known word."
+        yield from _named(f"{name}_known", each(rows.exclude(**{f"{field.name}__in": known})), says)
+    if field.related_model:
+        parent = field.related_model._default_manager.filter(pk=OuterRef(field.attname))
+        lost = rows.filter(**{f"{field.name}__isnull": False}).filter(~Exists(parent))
+        says = f"The {field.name} that it belongs to does not exist."
+        yield from _named(f"{name}_exists", each(lost), says)
+
+
+def _missing_constraints(model: type[Model]) -> Iterator[Violation]:
+    table = model._meta.db_table
+    with connection.cursor() as cursor:
+        there = connection.introspection.get_constraints(cursor, table)
+    for constraint in model._meta.constraints:
+        if constraint.name not in there:
+            says = "The database was told this rule no more, so nothing enforces it."
+            yield Violation("database_enforces_rules", table, [constraint.name], says)

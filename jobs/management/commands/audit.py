@@ -1,0 +1,48 @@
+"""`manage.py audit`: are the invariants kept? Exits 1 naming each violation."""
+
+import json
+import sys
+from argparse import ArgumentParser
+from dataclasses import asdict
+
+from django.core.management.base import BaseCommand
+from django.db import DatabaseError
+from django.utils import timezone
+
+from jobs import audit
+
+
+class Command(BaseCommand):
+    help = "Check the invariants over the whole database; exits 1 naming each violation."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+        parser.add_argument("--deep", action="store_true", help="read every picture's file")
+
+    def handle(self, **options: bool) -> None:
+        try:
+            found = list(audit.violations(timezone.now(), deep=options["deep"]))
+            orphans = list(audit.files.orphans())
+        except DatabaseError as exc:
+            self.stderr.write(f"audit: the database cannot be read ({type(exc).__name__})")
+            sys.exit(2)
+        write = self._write_json if options["json"] else self._write_lines
+        write(found, orphans)
+        if found:
+            sys.exit(1)
+
+    def _write_json(self, found: list[audit.Violation], orphans: list[str]) -> None:
+        report = {
+            "violations": [asdict(violation) for violation in found],
+            "notes": [{"note": "file_of_no_picture", "file": file} for file in orphans],
+        }
+        self.stdout.write(json.dumps(report, indent=2))
+
+    def _write_lines(self, found: list[audit.Violation], orphans: list[str]) -> None:
+        for file in orphans:
+            self.stdout.write(f"note: {file} belongs to no picture")
+        for violation in found:
+            self.stdout.write(str(violation))
+        many = "no violation" if not found else f"violations: {len(found)}"
+        self.stdout.write(f"audit: {many}")
