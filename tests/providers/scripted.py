@@ -8,6 +8,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 PATIENCE = 20
 REASONS = {200: "OK", 201: "Created", 204: "No Content", 302: "Found"}
@@ -139,10 +140,17 @@ class ScriptedServer:
         for thread in self.threads[1:]:
             thread.join(PATIENCE)
 
+    def wait_until_closed(self, number: int) -> None:
+        """Until the server has closed the connection of that number."""
+        self.threads[number + 1].join(PATIENCE)
+
     def stop(self) -> None:
         self.over.set()
         # A closed listener does not wake its accept() on Linux; a shut one does.
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
+        for line in self.lines:
+            with suppress(OSError):
+                line.sock.shutdown(socket.SHUT_RDWR)
         for thread in self.threads:
             thread.join(PATIENCE)
