@@ -127,7 +127,10 @@ def doubt_in_words(rule: str, at: str) -> str:
 
 
 def title_of(prompt: str) -> str:
-    return Truncator(Truncator(prompt).words(7)).chars(60) or _("Picture")
+    first = Truncator(prompt).words(7, truncate="")
+    if len(first) < len(" ".join(prompt.split())):
+        first = first.rstrip(" ,.;:–-") + "…"
+    return Truncator(first).chars(60) or _("Picture")
 
 
 def day_in_words(day: date) -> str:

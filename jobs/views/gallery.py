@@ -76,7 +76,8 @@ def _newest(request: HttpRequest):
 
 def _page_number(request: HttpRequest) -> int:
     number = request.GET.get("page", "1")
-    return int(number) if number.isascii() and number.isdecimal() and 0 < len(number) < 6 else 1
+    is_number = number.isascii() and number.isdecimal() and len(number) < 6
+    return max(1, int(number)) if is_number else 1
 
 
 def _ids(text: str) -> list[uuid.UUID]:

@@ -1,0 +1,76 @@
+"""What the tests of pages share: browsers of the four people, and a folder for files."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+import time_machine
+from django.core import signing
+from django.test import Client
+from django.utils import timezone
+
+from jobs.middleware import COOKIE, COOKIE_SALT
+from jobs.models import Heartbeat
+
+HTMX = {"HX-Request": "true"}
+
+
+def text_of(response) -> str:
+    """What a reader sees, with single spaces."""
+    page = re.sub(r"<(script|style|title).*?</\1>", " ", response.content.decode(), flags=re.S)
+    page = re.sub(r"<[^>]+>", " ", page).replace("&#x27;", "'")
+    return " ".join(page.split())
+
+
+@pytest.fixture
+def clock(now):
+    with time_machine.travel(now, tick=False) as traveller:
+        yield traveller
+
+
+@pytest.fixture(autouse=True)
+def media(settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path / "media"
+    return settings.MEDIA_ROOT
+
+
+@pytest.fixture
+def alive(db) -> Callable[[], None]:
+    """Ticker and cluster beat now."""
+
+    def beat(ago: timedelta = timedelta()) -> None:
+        for name in ("ticker", "worker"):
+            beat_at = timezone.now() - ago
+            Heartbeat.objects.update_or_create(name=name, defaults={"beat_at": beat_at})
+
+    return beat
+
+
+@pytest.fixture
+def ana_client(ana) -> Client:
+    return _signed_in(ana)
+
+
+@pytest.fixture
+def ben_client(ben) -> Client:
+    return _signed_in(ben)
+
+
+@pytest.fixture
+def staff_client(staff) -> Client:
+    return _signed_in(staff)
+
+
+@pytest.fixture
+def visitor_client(visitor) -> Client:
+    """The browser of the account `visitor`."""
+    client = Client()
+    client.cookies[COOKIE] = signing.get_cookie_signer(COOKIE + COOKIE_SALT).sign(visitor.visitor)
+    return client
+
+
+def _signed_in(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client

@@ -1,0 +1,159 @@
+"""Staff read jobs, find them quickly, and set going what was set aside."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from jobs import leases
+from jobs.models import Job, Stage
+from quotas.models import Grant
+from tests import rows
+from tests.jobs.conftest import text_of
+
+pytestmark = pytest.mark.django_db
+
+LIST = reverse("admin:jobs_job_changelist")
+
+
+def found(client, **query: str) -> set[str]:
+    shown = client.get(LIST, query).content.decode()
+    return {str(job.pk) for job in Job.objects.all() if f"/jobs/job/{job.pk}/change/" in shown}
+
+
+def queries_of(client, address: str) -> list[str]:
+    with CaptureQueriesContext(connection) as caught:
+        assert client.get(address).status_code == 200
+    return [query["sql"] for query in caught.captured_queries]
+
+
+def act(client, action: str, *jobs: Job):
+    fields = {"action": action, "_selected_action": [str(job.pk) for job in jobs]}
+    return client.post(LIST, fields, follow=True)
+
+
+def set_aside(job: Job) -> Stage:
+    stage = job.stages.get()
+    until = timezone.now() + timedelta(minutes=30)
+    Stage.objects.filter(pk=stage.pk).update(tries=3, due_at=until, woken_at=timezone.now())
+    return stage
+
+
+def test_job_is_read_with_its_stages_events_and_pictures(staff_client, account, now):
+    job = rows.ready(account, now)
+    text = text_of(staff_client.get(reverse("admin:jobs_job_change", args=[job.pk])))
+    for part in (job.prompt, "generate", "reserved", job.pictures.get().file):
+        assert part in text
+
+
+@pytest.mark.parametrize("page", ["admin:jobs_job_change", "admin:jobs_job_delete"])
+def test_job_is_not_edited(staff_client, account, now, page):
+    job = rows.ready(account, now)
+    response = staff_client.post(reverse(page, args=[job.pk]), {"state": "failed", "post": "yes"})
+    assert response.status_code == 403
+    assert rows.again(job).state == "ready"
+
+
+def test_jobs_are_not_added(staff_client):
+    assert staff_client.get(reverse("admin:jobs_job_add")).status_code == 403
+
+
+def test_owner_has_no_way_in(ana_client):
+    assert ana_client.get(LIST).status_code == 302
+
+
+@pytest.mark.parametrize("cut", [36, 12, 8, 4])
+def test_job_is_found_by_its_id_and_by_how_it_begins(staff_client, account, now, cut):
+    job = rows.queued(account, now)
+    assert str(job.pk) in found(staff_client, q=str(job.pk)[:cut])
+
+
+def test_other_ids_are_not_found(staff_client, account, now):
+    job = rows.queued(account, now)
+    other = "0000" if not str(job.pk).startswith("0000") else "1111"
+    assert found(staff_client, q=other) == set()
+
+
+def test_jobs_are_found_by_their_account(staff_client, account, visitor, now):
+    mine = rows.queued(account, now)
+    rows.queued(visitor, now)
+    assert found(staff_client, q=str(account.pk)) == {str(mine.pk)}
+
+
+@pytest.mark.parametrize("term", ["nothing like an id", "²", "9" * 40, "%"])
+def test_nonsense_finds_nothing(staff_client, account, now, term):
+    rows.queued(account, now)
+    assert found(staff_client, q=term) == set()
+
+
+def test_jobs_are_filtered_by_state(staff_client, account, now):
+    rows.queued(account, now)
+    failed = rows.failed(account, now)
+    assert found(staff_client, state__exact="failed") == {str(failed.pk)}
+
+
+def test_jobs_are_filtered_by_kind(staff_client, account, now):
+    job = rows.queued(account, now)
+    assert found(staff_client, kind="image") == {str(job.pk)}
+    assert found(staff_client, kind="contract") == set()
+
+
+def test_jobs_set_aside_are_filtered(staff_client, account, now):
+    aside = rows.queued(account, now)
+    set_aside(aside)
+    rows.queued(account, now)
+    assert found(staff_client, aside="yes") == {str(aside.pk)}
+
+
+def test_resume_makes_what_was_set_aside_due(staff_client, account, now):
+    job = rows.queued(account, now)
+    stage = set_aside(job)
+    response = act(staff_client, "resume", job)
+    stage.refresh_from_db()
+    assert stage.due_at <= timezone.now()
+    assert (stage.woken_at, stage.tries) == (None, 3)
+    assert "1 job goes on." in text_of(response)
+    assert job.events.last().facts == {"by": "staff"}
+    assert leases.take(job.pk, timezone.now())
+
+
+def test_resume_leaves_a_stage_alone_that_waits_for_its_provider(staff_client, account, now):
+    job = rows.busy(account, timezone.now())
+    due_at = job.stages.get().due_at
+    response = act(staff_client, "resume", job)
+    assert job.stages.get().due_at == due_at
+    assert "0 jobs go on." in text_of(response)
+
+
+def test_resume_needs_its_permission(staff_client, staff, account, now):
+    staff.is_superuser = False
+    staff.save()
+    job = rows.queued(account, now)
+    stage = set_aside(job)
+    act(staff_client, "resume", job)
+    assert job.stages.get().due_at > timezone.now()
+    assert stage.tries == 0
+
+
+@pytest.mark.parametrize("count", [3, 60])
+def test_list_costs_the_same_whatever_the_history(staff_client, account, now, count):
+    Grant.objects.create(
+        account=account, kind="image", day=now.date(), slots=100, reason="test", granted_at=now
+    )
+    for _ in range(count):
+        rows.queued(account, now)
+    assert len(queries_of(staff_client, LIST)) == 4
+
+
+def test_list_counts_no_whole_table(staff_client, account, now):
+    rows.queued(account, now)
+    counts = [sql for sql in queries_of(staff_client, LIST) if "COUNT(" in sql]
+    assert counts
+    assert all("LIMIT 5000" in sql for sql in counts)
+
+
+def test_site_has_its_name(staff_client):
+    assert "Counterfoil" in text_of(staff_client.get("/admin/"))

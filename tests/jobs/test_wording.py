@@ -1,0 +1,137 @@
+"""The tables of words are complete, and say nothing that a page must not."""
+
+import ast
+import re
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import jobs
+from jobs import wording
+from jobs.states import JobState
+from providers.answers import Kind
+
+CODE = Path(jobs.__file__).parent
+ICONS = Path(jobs.__file__).parent.parent / "static" / "icons.svg"
+ACTIONS = {"cancel", "download", "reuse", "again", "edit", "restart"}
+
+
+def written_events() -> set[str]:
+    """Every name that some code of this app writes into a job's history."""
+    found = {"busy", "overslept"}
+    for path in CODE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            is_event = isinstance(node, ast.keyword) and node.arg == "event"
+            if is_event and isinstance(node.value, ast.Constant):
+                found.add(node.value.value)
+    return found
+
+
+def test_every_state_has_a_word_and_an_icon():
+    assert set(wording.LOOKS) == set(JobState)
+
+
+@pytest.mark.parametrize("look", wording.LOOKS.values(), ids=lambda look: str(look.word))
+def test_icon_is_in_the_sprite(look):
+    assert f'id="{look.icon}"' in ICONS.read_text()
+
+
+def test_no_two_states_look_alike():
+    assert len({look.icon for look in wording.LOOKS.values()}) == len(JobState)
+
+
+def test_every_reason_of_a_failure_has_words():
+    assert set(wording.REASONS) == {*get_args(Kind), "not_fetched"}
+
+
+def test_every_event_has_words():
+    assert written_events() <= set(wording.EVENTS)
+
+
+def test_no_words_for_events_that_nobody_writes():
+    assert set(wording.EVENTS) <= written_events()
+
+
+def test_reasons_name_no_status_code():
+    assert not [reason for reason in wording.REASONS.values() if re.search(r"\d", str(reason.says))]
+
+
+@pytest.mark.parametrize("state", JobState)
+@pytest.mark.parametrize("reason", wording.REASONS)
+def test_actions_are_known(state, reason):
+    assert set(wording.actions_of(state, reason)) <= ACTIONS
+
+
+@pytest.mark.parametrize("state", [JobState.RUNNING, JobState.IN_DOUBT])
+def test_a_second_try_is_never_offered_while_the_first_may_run(state):
+    assert wording.actions_of(state, "transport") == ()
+
+
+def test_refused_prompt_offers_to_edit_it():
+    assert wording.actions_of(JobState.FAILED, "content") == ("edit",)
+
+
+def test_unknown_reason_reads_as_a_failure_of_the_provider():
+    assert wording.reason_in_words("new") == wording.reason_in_words("provider")
+
+
+def test_event_speaks_of_its_facts():
+    says = wording.event_in_words("reserved", {"slot": 3, "day": "2026-11-12"})
+    assert says == "Slot 3 of 12 Nov was reserved."
+
+
+def test_failure_without_a_reason_is_said_plainly():
+    assert wording.event_in_words("failed", {}) == "It failed."
+
+
+def test_set_aside_says_until_when():
+    says = wording.event_in_words("set_aside", {"until": "2026-11-12T14:03:00+00:00"})
+    assert says.endswith("Next try at 14:03 UTC.")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "says"),
+    [
+        (-1, "0.0 s"),
+        (0.84, "0.8 s"),
+        (9.96, "10 s"),
+        (59.6, "1 min 0 s"),
+        (252, "4 min 12 s"),
+        (18_720, "5 h 12 min"),
+        (600_000, "6 d 22 h"),
+    ],
+)
+def test_duration(seconds, says):
+    assert wording.duration_in_words(timedelta(seconds=seconds)) == says
+
+
+@pytest.mark.parametrize(
+    ("seconds", "says"), [(0.4, "second"), (30, "30 seconds"), (60, "minute"), (600, "10 minutes")]
+)
+def test_interval(seconds, says):
+    assert wording.interval_in_words(timedelta(seconds=seconds)) == says
+
+
+def test_moment_of_another_day_names_the_day():
+    at, now = datetime(2026, 11, 12, 14, 3, tzinfo=UTC), datetime(2026, 11, 13, tzinfo=UTC)
+    assert wording.moment_in_words(at, at) == "14:03 UTC"
+    assert wording.moment_in_words(at, now) == "12 Nov, 14:03 UTC"
+
+
+def test_day():
+    assert wording.day_in_words(date(2026, 11, 12)) == "12 Nov"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "title"),
+    [
+        ("A lighthouse at dusk", "A lighthouse at dusk"),
+        ("A lighthouse at dusk, oil on canvas, with gulls", "A lighthouse at dusk, oil on canvas…"),
+        ("x" * 200, "x" * 59 + "…"),
+        ("", "Picture"),
+    ],
+)
+def test_title_is_the_first_words(prompt, title):
+    assert wording.title_of(prompt) == title
