@@ -201,6 +201,7 @@ TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True
 LOGIN_URL = "admin:login"
+LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "/"
 MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2**20
 
