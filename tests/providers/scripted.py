@@ -20,6 +20,7 @@ class Line:
     def __init__(self, server: "ScriptedServer", sock: socket.socket) -> None:
         self.server, self.sock = server, sock
         self.received = b""
+        self.closed = threading.Event()
 
     def shake(self) -> None:
         """The TLS handshake, where the server speaks TLS."""
@@ -111,8 +112,8 @@ class ScriptedServer:
 
     def _start(self, work: Callable, *args: object) -> None:
         thread = threading.Thread(target=work, args=args, daemon=True)
-        self.threads.append(thread)
         thread.start()
+        self.threads.append(thread)
 
     def _accept(self) -> None:
         while True:
@@ -134,15 +135,17 @@ class ScriptedServer:
             pass  # the peer left first, which many scripts provoke
         finally:
             line.sock.close()
+            line.closed.set()
 
-    def wait_until_played(self) -> None:
-        """Until every script that was begun has ended."""
-        for thread in self.threads[1:]:
-            thread.join(PATIENCE)
-
-    def wait_until_closed(self, number: int) -> None:
-        """Until the server has closed the connection of that number."""
-        self.threads[number + 1].join(PATIENCE)
+    def all_received(self, *, connections: int = 0) -> bytes:
+        """Everything that came, when that many connections have been taken and all have ended."""
+        until = time.monotonic() + PATIENCE
+        while len(self.lines) < connections and time.monotonic() < until:
+            time.sleep(0.005)
+        for line in self.lines:
+            line.closed.wait(PATIENCE)
+        assert len(self.lines) >= connections
+        return b"".join(line.received for line in self.lines)
 
     def stop(self) -> None:
         self.over.set()

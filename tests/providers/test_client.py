@@ -118,7 +118,7 @@ def test_poll_survives_a_kept_connection_that_was_closed(serve):
     server = serve(answer_once)
     polza = Polza(name="polza", base_url=server.url, key="the-key")
     polza.poll("gen_1")
-    server.wait_until_closed(0)
+    server.lines[0].closed.wait(20)
     assert polza.poll("gen_1") == Running("pending")
 
 

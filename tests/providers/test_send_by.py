@@ -40,15 +40,13 @@ def assert_overslept(outcome):
 def test_nothing_is_written_after_the_time_to_send(submit, serve, scheme):
     server = serve(take, scheme=scheme)
     assert_overslept(submit(server.url, send_by=datetime.now(UTC) - timedelta(seconds=1)))
-    server.wait_until_played()
-    assert [line.received for line in server.lines] == [b""]
+    assert server.all_received(connections=1) == b""
 
 
 def test_time_to_send_is_checked_after_the_handshake(submit, serve, send_by):
     server = serve(handshake_late(send_by), scheme="https", shake=False)
     assert_overslept(submit(server.url, send_by=send_by))
-    server.wait_until_played()
-    assert server.received == b""
+    assert server.all_received(connections=1) == b""
 
 
 def test_time_to_send_is_checked_after_the_proxy_took_us_through(
@@ -66,8 +64,7 @@ def test_time_to_send_is_checked_after_the_proxy_took_us_through(
     proxy = serve(take_through_late)
     monkeypatch.setenv("https_proxy", proxy.url)
     assert_overslept(submit("https://provider.test", send_by=send_by))
-    proxy.wait_until_played()
-    assert proxy.received == b""
+    assert proxy.all_received(connections=1) == b""
 
 
 def test_name_that_is_found_late_sends_nothing(submit, serve, send_by, monkeypatch):
@@ -82,8 +79,7 @@ def test_name_that_is_found_late_sends_nothing(submit, serve, send_by, monkeypat
     monkeypatch.setattr(connection, "create_connection", connect_late)
     server = serve(take)
     assert_overslept(submit(server.url, send_by=send_by))
-    server.wait_until_played()
-    assert server.received == b""
+    assert server.all_received(connections=1) == b""
 
 
 def test_request_in_time_is_sent(submit, serve, scheme):

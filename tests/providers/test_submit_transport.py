@@ -137,6 +137,8 @@ def close_at_hello(line):
 def test_failed_handshake_is_surely_not_sent(submit, serve, short_connect, script):
     server = serve(script, scheme="https", shake=False)
     assert_surely_not_sent(submit(server.url))
+    server.over.set()
+    assert b"POST" not in server.all_received(connections=1)
     assert len(server.lines) == 1
 
 
