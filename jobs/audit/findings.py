@@ -88,7 +88,7 @@ class JobIdOf(Func):
     arity = 1
     output_field = UUIDField()
     template = (
-        "CASE WHEN %(expressions)s ~ '^image:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'"
+        "CASE WHEN %(expressions)s ~ '^image:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$'"
         " THEN CAST(substr(%(expressions)s, 7) AS uuid) END"
     )
 

@@ -11,8 +11,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from django.conf import settings
-from django.db import connection
-from django.db.models import BaseConstraint, F, Model, QuerySet
+from django.db import connection, models
+from django.db.models import BaseConstraint, CharField, F, Field, ForeignKey, Model, QuerySet
 
 from jobs.audit import rules
 from jobs.models import Event, Job, Lease, Stage
@@ -61,6 +61,16 @@ def _drop(model: type[Model], constraint: BaseConstraint) -> None:
         editor.remove_constraint(model, constraint)
     finally:
         model._meta.constraints = told
+
+
+def let_share(model: type[Model], name: str, loose: Field) -> None:
+    """Let rows share a value: put the loose field in the place of the one that is unique."""
+    connection.check_constraints()
+    loose.set_attributes_from_name(name)
+    loose.model = model
+    editor = connection.schema_editor()
+    editor.deferred_sql = []
+    editor.alter_field(model, model._meta.get_field(name), loose)
 
 
 def calls(job: Job) -> QuerySet[Call]:
@@ -168,6 +178,18 @@ def _(job):
 def _(job):
     lose(attempt(job))
     return job.pk
+
+
+@damage("job_attempt_once")
+def _(job):
+    let_share(Job, "attempt", ForeignKey(Attempt, models.PROTECT, null=True, related_name="+"))
+    return double(_job(job).get(), form_key="another")
+
+
+@damage("account_name_once")
+def _(job):
+    let_share(Account, "name", CharField(max_length=150, null=True))
+    return double(job.account)
 
 
 @damage("open_job_holds_its_slot", of="generating")

@@ -23,13 +23,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def media(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path / "media"
-    settings.MEDIA_ROOT.mkdir()
-    return settings.MEDIA_ROOT
-
-
-@pytest.fixture
 def make(media, enqueued, now):
     """Make a job of `rows` by its name, by the real services. Whatever is done to the rows is
     undone before the test's own end asks the database whether its references are whole."""

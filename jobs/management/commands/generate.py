@@ -1,0 +1,166 @@
+"""`manage.py generate "PROMPT"`: a picture by the running site, from the command line."""
+
+import json
+import math
+import sys
+import time
+import uuid
+from argparse import ArgumentParser, ArgumentTypeError
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.db import DatabaseError, connection
+from django.utils import timezone
+
+from jobs import heartbeats, leases, wording
+from jobs.commandline import NotOrdered, OrderInDoubt, order_from
+from jobs.models import Job
+from jobs.reports import report_of, report_of_new, report_of_none
+from jobs.states import JobState
+from quotas import accounts
+
+LOOK_EVERY = 0.3
+REFUSED, NOT_KNOWN, INTERRUPTED = 2, 3, 130
+MOVING = frozenset({JobState.QUEUED, JobState.RUNNING})
+EXIT_CODES = {
+    JobState.READY: 0,
+    JobState.FAILED: 1,
+    JobState.CANCELLED: 1,
+    JobState.IN_DOUBT: NOT_KNOWN,
+    JobState.NOT_CONFIRMED: NOT_KNOWN,
+}
+
+
+class Command(BaseCommand):
+    help = (
+        "Order a picture from the running site. Exits 0 when it is ready (or in the queue, without "
+        "--wait), 1 failed or cancelled, 2 refused, 3 not known: in doubt, or the time was over."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("prompt", metavar="PROMPT")
+        parser.add_argument("--account", default=accounts.OPERATOR, help="made on first use")
+        parser.add_argument("--plan", default="", help="becomes the account's plan")
+        parser.add_argument("--model", default="", help="provider:model; else the site's first")
+        parser.add_argument("--aspect-ratio", default="1:1")
+        parser.add_argument("--fault", default="", help="what the sandbox is to do")
+        parser.add_argument("--wait", action="store_true", help="until the outcome is known")
+        parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="of --wait")
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, **options: Any) -> None:
+        self.as_json = options["json"]
+        self.goes_on = "still waiting" if options["wait"] else "the job is in the queue"
+        self.told: set[object] = set()
+        try:
+            sys.exit(self._generate(options))
+        except NotOrdered as exc:
+            self._print_json(report_of_none(exc.error))
+            self._warn(str(exc))
+            sys.exit(REFUSED)
+        except OrderInDoubt:
+            self._print_json(report_of_none("database"))
+            self._warn("the database went away: whether it took the order is not known")
+            sys.exit(NOT_KNOWN)
+        except KeyboardInterrupt:
+            self._warn("not waiting any longer; the job goes on")
+            sys.exit(INTERRUPTED)
+
+    def _generate(self, options: dict[str, Any]) -> int:
+        job = order_from(options, timezone.now())
+        self._say(f"job {job.pk}")
+        report = self._look(job.pk, report_of_new(job))
+        if options["wait"]:
+            report = self._follow(job.pk, report, options["timeout"])
+        self._print_json(report)
+        state = JobState(report["state"])
+        if state in MOVING:
+            if options["wait"]:
+                self._warn(f"the time is over, the job is {state} and goes on")
+            return NOT_KNOWN if options["wait"] else 0
+        self._say(_in_words(report))
+        return EXIT_CODES[state]
+
+    def _follow(
+        self, job_id: uuid.UUID, report: dict[str, Any], timeout: float | None
+    ) -> dict[str, Any]:
+        """The job's report once it is known how it ends, or when the time is over."""
+        until = math.inf if timeout is None else time.monotonic() + timeout
+        while JobState(report["state"]) in MOVING and time.monotonic() < until:
+            pause(min(LOOK_EVERY, until - time.monotonic()))
+            report = self._look(job_id, report)
+        return report
+
+    def _look(self, job_id: uuid.UUID, last: dict[str, Any]) -> dict[str, Any]:
+        """How the job stands; the `last` report while the database is away."""
+        try:
+            job = Job.objects.select_related("attempt").get(pk=job_id)
+            self._tell_events(job)
+            self._tell_silence()
+            return report_of(job)
+        except DatabaseError as exc:
+            connection.close_if_unusable_or_obsolete()
+            self._warn_once(f"the database is away ({type(exc).__name__}); {self.goes_on}")
+            return last
+
+    def _tell_events(self, job: Job) -> None:
+        """By the rows not told yet: an event's id says nothing about when it was committed."""
+        if self.as_json:
+            return
+        for event in job.events.order_by("pk"):
+            if event.pk not in self.told:
+                self.told.add(event.pk)
+                words = wording.event_in_words(event.name, event.facts, job.reason)
+                self._say(f"{event.at:%H:%M:%S} {words}")
+
+    def _tell_silence(self) -> None:
+        now = timezone.now()
+        silent = []
+        if not heartbeats.cluster_is_alive(now) and not leases.busy_workers():
+            silent.append("worker cluster")
+        if not heartbeats.ticker_is_alive(now):
+            silent.append("ticker")
+        if silent:
+            missing = " and no ".join(silent)
+            self._warn_once(f"no {missing} is alive: the job keeps its place until one is")
+
+    def _print_json(self, report: dict[str, Any]) -> None:
+        if self.as_json:
+            self.stdout.write(json.dumps(report, indent=2))
+
+    def _say(self, text: str) -> None:
+        if not self.as_json:
+            self.stdout.write(text)
+            self.stdout.flush()
+
+    def _warn(self, text: str) -> None:
+        self.stderr.write(f"generate: {text}")
+
+    def _warn_once(self, text: str) -> None:
+        if text not in self.told:
+            self.told.add(text)
+            self._warn(text)
+
+
+def pause(seconds: float) -> None:
+    time.sleep(max(0.0, seconds))
+
+
+def _in_words(report: dict[str, Any]) -> str:
+    state = JobState(report["state"])
+    if state == JobState.READY:
+        return f"{state}: {' '.join(report['pictures'])}"
+    if state == JobState.FAILED:
+        return f"{state}: {report['error']}: {wording.reason_in_words(report['error'])}"
+    return f"{state}: {report['error']}" if report["error"] else str(state)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise ArgumentTypeError(f"a number of seconds above 0, not {text!r}")
+    return seconds
