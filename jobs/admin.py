@@ -51,13 +51,13 @@ class EventInline(ReadOnlyInline):
 
 class PictureInline(ReadOnlyInline):
     model = Picture
-    fields = ("position", "file", "media_type", "width", "height", "size", "sha256")
+    fields = ("position", "file", "media_type", "width", "height", "size")
     ordering = ("position",)
 
 
 @admin.register(Job)
 class JobAdmin(ReadOnlyAdmin):
-    list_display = ("id", "kind", "state", "reason", "account_id", "attempt_id", "model",
+    list_display = ("id", "kind", "state", "reason", "account_id", "attempt_id", "offer",
                     "created_at", "ended_at")  # fmt: skip
     list_filter = ("state", KindFilter, SetAsideFilter)
     ordering = ("-created_at",)
@@ -68,8 +68,8 @@ class JobAdmin(ReadOnlyAdmin):
     inlines = (StageInline, EventInline, PictureInline)
     actions = ("resume",)
 
-    @admin.display(description=_("model"))
-    def model(self, job: Job) -> str:
+    @admin.display(description=_("offer"))
+    def offer(self, job: Job) -> str:
         return f"{job.params.get('provider', '')}:{job.params.get('model', '')}"
 
     def get_search_results(

@@ -24,7 +24,7 @@ NO_FAULT = "ok"
 class PromptField(forms.CharField):
     def to_python(self, value: object) -> str:
         """A line break counts as one character, as the browser's own counter has it."""
-        return super().to_python(str(value or "").replace("\r\n", "\n"))
+        return super().to_python(str(value or "").replace("\r\n", "\n")) or ""
 
 
 class PictureForm(forms.Form):
@@ -53,10 +53,8 @@ class PictureForm(forms.Form):
 
     def __init__(self, *args, **kwargs) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["model"].choices = [(str(offer), str(offer)) for offer in offers()]
-        self.fields["fault"].choices = [
-            (fault.name, f"{fault.title} – {fault.says}") for fault in FAULTS
-        ]
+        self._choose("model", [(str(offer), str(offer)) for offer in offers()])
+        self._choose("fault", [(fault.name, f"{fault.title} – {fault.says}") for fault in FAULTS])
         if len(offers()) < 2:
             del self.fields["model"]
         if not uses_sandbox():
@@ -81,6 +79,11 @@ class PictureForm(forms.Form):
     def _fault(self) -> str:
         fault = self.cleaned_data.get("fault", "")
         return fault if fault != NO_FAULT and self._offer().provider == "sandbox" else ""
+
+    def _choose(self, name: str, choices: list[tuple[str, str]]) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = choices
 
     def _mark_wrong(self, name: str) -> None:
         described = {"aria-invalid": "true", "aria-describedby": f"id_{name}_error"}

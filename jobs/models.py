@@ -71,6 +71,7 @@ class Job(models.Model):
                 name="job_open_of_account",
             ),
             models.Index(fields=["state", "created_at"], name="job_by_state"),
+            models.Index(fields=["-created_at"], name="job_newest"),
         ]
 
     def __str__(self) -> str:

@@ -133,7 +133,7 @@ def _slot(job: Job) -> str:
 
 
 def _addressee(story: list[Event]) -> str:
-    facts = next((event.facts for event in reversed(story) if event.name == "sent"), {})
+    facts: dict = next((event.facts for event in reversed(story) if event.name == "sent"), {})
     return _("%(provider)s, model %(model)s") % facts if "model" in facts else ""
 
 

@@ -1,6 +1,6 @@
 """The call ledger for staff. Its rows are evidence: to be read, never edited."""
 
-from typing import get_args
+from typing import cast, get_args
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
@@ -10,7 +10,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from providers.answers import Kind
-from providers.models import Call
+from providers.models import Call, CallQuerySet
 from providers.registry import known_names
 from providers.staff import ChoiceFilter, ReadOnlyAdmin
 
@@ -35,7 +35,8 @@ class InDoubtFilter(admin.SimpleListFilter):
         return [("yes", _("In doubt"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
-        return queryset.in_doubt(timezone.now()) if self.value() == "yes" else queryset
+        calls = cast(CallQuerySet, queryset)
+        return calls.in_doubt(timezone.now()) if self.value() == "yes" else calls
 
 
 @admin.register(Call)

@@ -68,8 +68,8 @@ def picture_file(request: HttpRequest, picture_id: uuid.UUID) -> HttpResponseBas
     response = _stream(request, file)
     response["Content-Type"] = picture.media_type
     response["Content-Length"] = str(size)
-    response["Content-Disposition"] = content_disposition_header(
-        "download" in request.GET, _file_name(picture)
+    response["Content-Disposition"] = str(
+        content_disposition_header("download" in request.GET, _file_name(picture))
     )
     response["X-Content-Type-Options"] = "nosniff"
     response["Content-Security-Policy"] = "default-src 'none'; sandbox"

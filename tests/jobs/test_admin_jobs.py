@@ -95,6 +95,11 @@ def test_jobs_are_filtered_by_state(staff_client, account, now):
     assert found(staff_client, state__exact="failed") == {str(failed.pk)}
 
 
+def test_list_tells_who_is_asked(staff_client, account, now):
+    rows.queued(account, now)
+    assert "sandbox:test-picture" in text_of(staff_client.get(LIST))
+
+
 def test_jobs_are_filtered_by_kind(staff_client, account, now):
     job = rows.queued(account, now)
     assert found(staff_client, kind="image") == {str(job.pk)}
