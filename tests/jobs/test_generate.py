@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from jobs import outcomes
@@ -35,8 +35,10 @@ class Ended:
 
 
 @pytest.fixture(autouse=True)
-def _quiet_queue(enqueued, clock):
-    """Nothing is sent to a real queue, and the time stands still unless a pause moves it."""
+def _quiet(enqueued, clock, monkeypatch):
+    """Nothing is sent to a real queue, the time stands still unless a pause moves it, and the
+    connection with the test's transaction outlives the outages that a test makes up."""
+    monkeypatch.setattr(connection, "close_if_unusable_or_obsolete", lambda: None)
 
 
 @pytest.fixture
