@@ -41,6 +41,7 @@ class BigTableAdmin(admin.ModelAdmin):
     show_full_result_count = False
     list_per_page = 50
     ordering = ("-pk",)
+    sortable_by = ()
 
 
 class DayFilter(admin.SimpleListFilter):
@@ -199,6 +200,10 @@ class AttemptAdmin(BigTableAdmin):
                     "reserved_at", "settled_at")  # fmt: skip
     list_filter = ("state", "kind", DayFilter)
     list_select_related = ("account",)
+
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
+        """Newest first, in the order of the index on state and day where a state is asked for."""
+        return ("-day", "-pk") if "state__exact" in request.GET else ("-pk",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
