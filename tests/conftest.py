@@ -1,8 +1,10 @@
 """What every test may use: a fixed now, four people, and real databases where a test needs one."""
 
 import os
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NoReturn
 
 import psycopg
 import pytest
@@ -55,27 +57,23 @@ def account(ana, now):
 @pytest.fixture(scope="session")
 def postgres_url() -> str:
     url = os.environ.get("TEST_DATABASE_URL", POSTGRES)
-    try:
+    with suppress(psycopg.OperationalError):
         psycopg.connect(url, connect_timeout=3).close()
-    except psycopg.OperationalError:
-        _do_without("PostgreSQL", "TEST_DATABASE_URL", POSTGRES)
-    return url
+        return url
+    return _do_without("PostgreSQL", "TEST_DATABASE_URL", POSTGRES)
 
 
 @pytest.fixture(scope="session")
 def redis_url() -> str:
     url = os.environ.get("TEST_REDIS_URL", REDIS)
     client = redis.Redis.from_url(url, socket_connect_timeout=3)
-    try:
+    with closing(client), suppress(redis.RedisError):
         client.ping()
-    except redis.RedisError:
-        _do_without("Redis", "TEST_REDIS_URL", REDIS)
-    finally:
-        client.close()
-    return url
+        return url
+    return _do_without("Redis", "TEST_REDIS_URL", REDIS)
 
 
-def _do_without(service: str, variable: str, example: str) -> None:
+def _do_without(service: str, variable: str, example: str) -> NoReturn:
     """Skip with one line; on the build machine nothing may be skipped."""
     line = f"skipped what needs {service}: start one and set {variable} (as in {example})"
     if os.environ.get("CI", "").lower() == "true":

@@ -228,7 +228,7 @@ def test_attempts_are_filtered_by_state_kind_and_day(pages, account, now, query,
 def test_attempts_of_a_state_come_in_the_order_of_its_index(pages, db):
     """By number, a million rows of one state would be sorted first."""
     page = pages.get("/admin/quotas/attempt/", {"state__exact": "success"})
-    assert page.context["cl"].queryset.query.order_by == ("-day", "-pk")
+    assert tuple(page.context["cl"].queryset.query.order_by[:2]) == ("-day", "-pk")
 
 
 def test_staff_change_the_slots_of_a_plan(pages, db):
