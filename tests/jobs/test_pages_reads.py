@@ -63,7 +63,6 @@ def queries_of(client, address: str, **kwargs) -> list[str]:
     ) as caught:
         response = client.get(address, **kwargs)
         b"".join(response) if response.streaming else response.content
-        response.close()
     return [query["sql"] for query in caught.captured_queries]
 
 
