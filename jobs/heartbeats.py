@@ -11,7 +11,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from jobs import leases, queue
-from jobs.models import Heartbeat
+from jobs.models import Heartbeat, Stage
 
 TICKER_SILENT_AFTER = timedelta(seconds=15)
 
@@ -74,9 +74,9 @@ def site_moves(now: datetime) -> bool:
     beats = dict(Heartbeat.objects.values_list("name", "beat_at"))
     if not _beat_within(beats.get("ticker"), TICKER_SILENT_AFTER, now):
         return False
-    return _beat_within(beats.get("worker"), _cluster_silent_after(), now) or (
-        leases.busy_workers() > 0
-    )
+    if _beat_within(beats.get("worker"), _cluster_silent_after(), now):
+        return True
+    return Stage.objects.leased(now).exists()
 
 
 def _cluster_silent_after() -> timedelta:
