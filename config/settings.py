@@ -18,7 +18,7 @@ HOST = env.read_str("HOST", "127.0.0.1")
 PORT = env.read_int("PORT", 8000, least=1, most=65535)
 PUBLIC_URL = env.read_url("PUBLIC_URL")
 DATABASE_URL = env.read_secret("DATABASE_URL")
-REDIS_URL = env.read_url("REDIS_URL", schemes=("redis", "rediss", "unix"))
+REDIS_URL = env.read_url("REDIS_URL", schemes=("redis", "rediss"))
 DEBUG = env.read_bool("DEBUG", False)
 SECRET_KEY = env.read_secret("SECRET_KEY") or data_dir.read_or_make_secret_key(DATA_DIR)
 

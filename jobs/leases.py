@@ -102,8 +102,10 @@ def death_delay(tries: int) -> timedelta:
 
 
 def busy_workers() -> int:
-    """How many stages are being run right now."""
-    return Stage.objects.leased(timezone.now()).count()
+    """How many stages are being run on this machine right now."""
+    here = Stage.objects.leased(timezone.now()).filter(lease_holder__startswith=holders.here())
+    held_by = here.values_list("lease_holder", flat=True)
+    return sum(not holders.is_surely_dead(holder) for holder in held_by)
 
 
 @contextmanager

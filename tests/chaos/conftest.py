@@ -31,7 +31,7 @@ class ChaosSite(Site):
     def __init__(self, folder: Path, **settings: str) -> None:
         self.fault_file = folder / "faultpoint"
         super().__init__(
-            folder, **SCALED, COUNTERFOIL_FAULTPOINT_FILE=str(self.fault_file), **settings
+            folder, COUNTERFOIL_FAULTPOINT_FILE=str(self.fault_file), **(SCALED | settings)
         )
         # Two, since the one that places may be told to die or sleep on the way.
         self.placing, self.reading = Desk(self.env), Desk(self.env)
@@ -51,6 +51,11 @@ class ChaosSite(Site):
 
     def rows(self) -> dict[str, dict]:
         return self.reading.ask("report")
+
+    def close(self) -> None:
+        self.placing.close()
+        self.reading.close()
+        self.stop()
 
     def executions(self) -> dict[str, int]:
         bill = requests.get(f"{self.sandbox_url}/_ledger", timeout=10).json()
@@ -78,6 +83,4 @@ def stores(request, tmp_path_factory):
 def site(stores, tmp_path_factory):
     site = ChaosSite(tmp_path_factory.mktemp("site"), **stores).start()
     yield site
-    site.placing.close()
-    site.reading.close()
-    site.stop()
+    site.close()

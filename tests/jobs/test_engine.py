@@ -86,7 +86,7 @@ def test_unknown_keeps_the_slot_and_is_in_doubt(clock, order, fake):
     fake.submits = [Unknown(Why("transport", rule="lost"))]
     job = order()
     engine.advance(job.pk)
-    assert ends(job) == ("in_doubt", "", "pending")
+    assert ends(job) == ("in_doubt", "transport", "pending")
     assert call_of(job).poll_at == call_of(job).give_up_at
 
 
@@ -94,7 +94,7 @@ def test_an_adapter_that_raises_leaves_an_unknown(clock, order, fake):
     fake.submits = [RuntimeError("bug")]
     job = order()
     engine.advance(job.pk)
-    assert ends(job) == ("in_doubt", "", "pending")
+    assert ends(job) == ("in_doubt", "transport", "pending")
     assert call_of(job).rule == "adapter_raised"
 
 
@@ -176,7 +176,7 @@ def test_a_sender_known_dead_leaves_a_doubt_at_once(clock, order, fake, monkeypa
     monkeypatch.setattr("jobs.holders.is_surely_dead", lambda holder: holder == "dead")
     Stage.objects.update(leased_until=timezone.now())
     engine.advance(job.pk)
-    assert ends(job) == ("in_doubt", "", "pending")
+    assert ends(job) == ("in_doubt", "transport", "pending")
     assert call_of(job).rule == "sender_lost"
     assert fake.sent == []
 
@@ -190,7 +190,7 @@ def test_a_sleeping_sender_is_waited_for(clock, order, fake, settings):
     assert Stage.objects.get().due_at == call_of(job).answer_by
     clock.move_to(call_of(job).answer_by)
     engine.advance(job.pk)
-    assert ends(job) == ("in_doubt", "", "pending")
+    assert ends(job) == ("in_doubt", "transport", "pending")
 
 
 def test_the_answer_of_a_sender_taken_for_lost_still_counts(clock, order, fake):
@@ -286,7 +286,7 @@ def test_a_late_result_is_delivered_and_the_attempt_stays(clock, order, fake, se
     engine.advance(job.pk)
     clock.shift(settings.LOST_RETENTION)
     assert outcomes.give_up(call_of(job), timezone.now())
-    assert ends(job) == ("not_confirmed", "", "pending")
+    assert ends(job) == ("not_confirmed", "deadline", "pending")
     recorded = outcomes.apply(call_of(job), made(), timezone.now())
     assert recorded.late
     engine.advance(job.pk)
