@@ -130,20 +130,14 @@ class _DeadlineReader(io.RawIOBase):
 
 
 class _DeadlineSocket:
-    """The connected socket, both sides of which keep the total deadline."""
+    """The connected socket, whose reading side keeps the total deadline. Writing needs no help:
+    the socket's timeout holds for a whole sendall(), over TLS too."""
 
     def __init__(self, sock: Any, wire: Wire) -> None:
         self._sock, self._wire = sock, wire
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sock, name)
-
-    def sendall(self, payload: bytes) -> None:
-        view = memoryview(payload)
-        while view:
-            remaining = self._wire.remaining()
-            self._sock.settimeout(min(remaining, self._sock.gettimeout() or remaining))
-            view = view[self._sock.send(view) :]
 
     def makefile(self, mode: str, *args: Any, **kwargs: Any) -> io.BufferedReader:
         return io.BufferedReader(_DeadlineReader(self._sock, self._wire))

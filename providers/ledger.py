@@ -206,14 +206,12 @@ def _note_late(call: Call, news: News, now: datetime) -> bool:
         kept.pop("cost", None)
     try:
         with transaction.atomic():
-            ended = Call.objects.filter(pk=call.pk, state=call.state)
-            done = ended.update(late_outcome=state, late_at=now, **kept) == 1
+            same = Call.objects.filter(pk=call.pk, late_outcome=call.late_outcome)
+            return same.update(late_outcome=state, late_at=now, **kept) == 1
     except IntegrityError:
         if not isinstance(news, Accepted):
             raise
         return False
-    call.refresh_from_db()
-    return done
 
 
 def _says_more(late_outcome: str, state: CallState) -> bool:

@@ -76,6 +76,15 @@ def test_request_that_nobody_reads_ends_at_the_total_deadline(ask, scheme):
     assert isinstance(ask(lambda line: line.hang(), scheme, data=b"x" * 20_000_000), NoReply)
 
 
+def read_slowly(line):
+    while not line.server.over.wait(0.05):
+        line.read_some()
+
+
+def test_request_that_is_read_slowly_ends_at_the_total_deadline(ask, scheme):
+    assert isinstance(ask(read_slowly, scheme, data=b"x" * 20_000_000), NoReply)
+
+
 def test_handshake_that_hangs_ends_at_the_total_deadline(serve):
     server = serve(lambda line: line.hang(), scheme="https", shake=False)
     with Client() as client, in_time():

@@ -46,7 +46,9 @@ def host(serve, internet):
 # The address that is really connected to
 
 
-@pytest.mark.parametrize("address", [PUBLIC, "8.8.8.8", "2606:2800:220:1:248:1893:25c8:1946"])
+@pytest.mark.parametrize(
+    "address", [PUBLIC, "8.8.8.8", "2606:2800:220:1:248:1893:25c8:1946", f"::ffff:{PUBLIC}"]
+)
 def test_public_host_may_serve_a_result(host, internet, address):
     internet.put("pictures.test", host, address)
     assert isinstance(get("https://pictures.test/1.png"), Fetched)
