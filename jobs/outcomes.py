@@ -61,7 +61,9 @@ def give_up(call: Call, now: datetime) -> bool:
 @transaction.atomic
 def mark_overdue(call: Call, now: datetime) -> bool:
     """Accepted and past its deadline: in doubt, polled on more slowly; no failure."""
-    return changes.move(job_id_of(call.work), JobState.IN_DOUBT, event="overdue", now=now, reason="deadline")
+    return changes.move(
+        job_id_of(call.work), JobState.IN_DOUBT, event="overdue", now=now, reason="deadline"
+    )
 
 
 @transaction.atomic

@@ -46,7 +46,8 @@ class Ticker:
         while not stop.is_set():
             started = time.monotonic()
             try:
-                self.tick()
+                if self.tick():
+                    heartbeats.beat("ticker")
             except DatabaseError as exc:
                 log.warning("The ticker cannot reach its database: %s", type(exc).__name__)
                 connection.close()
@@ -58,7 +59,6 @@ class Ticker:
         now = timezone.now()
         if not self._has_duty(now):
             return False
-        heartbeats.beat("ticker")
         self.collect()
         self.poll_due(now)
         self.free_dead(now)

@@ -1,5 +1,6 @@
 """The ticker: what it asks, what it decides without asking, and what it leaves alone."""
 
+import threading
 import uuid
 from concurrent.futures import wait
 from datetime import timedelta
@@ -207,3 +208,15 @@ def test_a_busy_cluster_is_not_wedged(clock, ticker, order, enqueued, settings):
     clock.shift(timedelta(seconds=settings.PROBE_TIMEOUT + 1))
     assert leases.take(order(at=timezone.now()).pk, timezone.now())
     assert not heartbeats.cluster_is_wedged(timezone.now())
+
+
+def test_the_stand_in_does_not_pass_for_a_ticker(clock, running):
+    assert tick_once_if_alone()
+    assert not heartbeats.ticker_is_alive(timezone.now())
+
+
+def test_a_ticker_that_runs_shows_signs_of_life(clock, running, ticker):
+    stop = threading.Event()
+    ticker.poll_due = lambda now: stop.set()
+    ticker.run(stop)
+    assert heartbeats.ticker_is_alive(timezone.now())
