@@ -182,7 +182,8 @@ def delivered(job: Job, at: datetime, *, picture: bytes | None = None) -> Job:
     lease = leases.take(job.pk, at)
     assert lease, "nothing to save"
     content = picture or a_picture()
-    row = pictures._picture_of(job.pk, 0, Fetched(content, "image/png", "png", 64, 48))
+    width, height = Image.open(io.BytesIO(content)).size
+    row = pictures._picture_of(job.pk, 0, Fetched(content, "image/png", "png", width, height))
     pictures._write_file(Path(settings.MEDIA_ROOT) / row.file, content)
     outcomes.deliver(lease, [row], at)
     return again(job)
