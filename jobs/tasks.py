@@ -1,13 +1,19 @@
 """What workers run. A task takes ids and reads the rows again; it may run twice in a row."""
 
+import logging
 import uuid
 
 from jobs import engine, heartbeats, ticker
 
+log = logging.getLogger(__name__)
+
 
 def advance(job_id: str) -> None:
-    heartbeats.beat("worker")
-    engine.advance(uuid.UUID(job_id))
+    try:
+        heartbeats.beat("worker")
+        engine.advance(uuid.UUID(job_id))
+    except Exception as exc:  # noqa: BLE001  the queue would store its text, prompt and all
+        log.error("Job %s was not advanced (%s); it is taken up again", job_id, type(exc).__name__)
 
 
 def probe() -> None:
