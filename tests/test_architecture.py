@@ -1,0 +1,255 @@
+"""The shape of the code: who may import whom, and which file alone assigns a state.
+
+Each rule is a function from a file to what it does wrong. It is asked about every file of the
+product, and about planted samples: a rule that finds nothing there would hold nothing.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.conf import settings
+
+ROOMS = {
+    "config": {"config", "jobs", "providers", "quotas"},
+    "jobs": {"jobs", "providers", "quotas"},
+    "providers": {"providers"},
+    "quotas": {"quotas"},
+}
+# Where requests, orders and tasks come in. Nothing below imports from there.
+ENTRANCES = {
+    "admin",
+    "context",
+    "management",
+    "middleware",
+    "tasks",
+    "templatetags",
+    "urls",
+    "views",
+}
+# What everything in a room stands on.
+GROUND = {"models", "states"}
+# The one file that moves a thing from state to state, and what it must not know of.
+MOVERS = {
+    "jobs/changes.py": {"Attempt", "Call"},
+    "providers/ledger.py": {"Attempt", "Job"},
+    "quotas/ledger.py": {"Call", "Job"},
+}
+MAKERS = {**MOVERS, "jobs/ordering.py": {"Attempt", "Call"}}
+MOST_LINES = 450
+# The banner of `up` is its output.
+PRINTING = {"config/management/commands/up.py"}
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+NAMED_MODEL = re.compile(r"^(config|jobs|providers|quotas)\.[A-Z]\w+$")
+RAW_STATE = re.compile(r"\bUPDATE\s+(jobs_job|providers_call|quotas_attempt)\b", re.IGNORECASE)
+
+
+def import_points_up(path: str, code: str) -> Iterator[str]:
+    room = path.split("/")[0]
+    for module in imported(code):
+        if module.split(".")[0] in ROOMS.keys() - ROOMS[room]:
+            yield f"{path} imports {module}"
+
+
+def foreign_key_points_up(path: str, code: str) -> Iterator[str]:
+    room = path.split("/")[0]
+    for node in ast.walk(ast.parse(code)):
+        named = NAMED_MODEL.match(node.value) if is_string(node) else None
+        if named and named[1] not in ROOMS[room]:
+            yield f"{path}:{node.lineno} refers to {node.value}"
+
+
+def service_imports_entrance(path: str, code: str) -> Iterator[str]:
+    if layer_of(path.removesuffix(".py").replace("/", ".")) in ENTRANCES:
+        return
+    for module in imported(code):
+        if module.split(".")[0] == path.split("/")[0] and layer_of(module) in ENTRANCES:
+            yield f"{path} imports {module}"
+
+
+def ground_imports_service(path: str, code: str) -> Iterator[str]:
+    if layer_of(path.removesuffix(".py").replace("/", ".")) not in GROUND:
+        return
+    for module in imported(code):
+        if module.split(".")[0] in ROOMS and layer_of(module) not in GROUND:
+            yield f"{path} imports {module}"
+
+
+def state_is_assigned(path: str, code: str) -> Iterator[str]:
+    if path in MOVERS:
+        return
+    for node in ast.walk(ast.parse(code)):
+        if writes_state(node):
+            yield f"{path}:{node.lineno} assigns a state"
+
+
+def mover_knows_another(path: str, code: str) -> Iterator[str]:
+    names = {name for module in imported(code) for name in module.split(".")}
+    for stranger in sorted(names & MOVERS.get(path, set())):
+        yield f"{path} knows {stranger}"
+
+
+def row_is_made_elsewhere(path: str, code: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(code)):
+        if (
+            path not in MAKERS
+            and isinstance(node, ast.Call)
+            and ast.unparse(node.func)
+            in {f"{name}.objects.create" for name in ("Job", "Call", "Attempt")}
+        ):
+            yield f"{path}:{node.lineno} makes a row that has a state"
+
+
+def file_is_too_long(path: str, code: str) -> Iterator[str]:
+    if code.count("\n") > MOST_LINES:
+        yield f"{path} has more than {MOST_LINES} lines"
+
+
+def something_is_printed(path: str, code: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(code)):
+        is_print = isinstance(node, ast.Call) and ast.unparse(node.func) == "print"
+        if is_print and path not in PRINTING:
+            yield f"{path}:{node.lineno} prints"
+
+
+def something_is_unfinished(path: str, code: str) -> Iterator[str]:
+    if UNFINISHED.search(code):
+        yield f"{path} says that it is unfinished"
+
+
+Rule = Callable[[str, str], Iterator[str]]
+RULES: tuple[Rule, ...] = (
+    import_points_up,
+    foreign_key_points_up,
+    service_imports_entrance,
+    ground_imports_service,
+    state_is_assigned,
+    mover_knows_another,
+    row_is_made_elsewhere,
+    file_is_too_long,
+    something_is_printed,
+    something_is_unfinished,
+)
+PRODUCT = {
+    str(file.relative_to(settings.BASE_DIR)): file.read_text(encoding="utf-8")
+    for room in ROOMS
+    for file in sorted((settings.BASE_DIR / room).rglob("*.py"))
+    if "migrations" not in file.parts
+}
+PLANTED: list[tuple[Rule, str, str]] = [
+    (import_points_up, "quotas/ledger.py", "from jobs.models import Job"),
+    (import_points_up, "quotas/ledger.py", "def late():\n    import providers.ledger"),
+    (import_points_up, "providers/ledger.py", "from quotas import ledger"),
+    (import_points_up, "providers/http.py", "from config.settings import PORT"),
+    (import_points_up, "jobs/engine.py", "import config.env as env"),
+    (foreign_key_points_up, "quotas/models.py", "job = ForeignKey('jobs.Job', CASCADE)"),
+    (service_imports_entrance, "jobs/outcomes.py", "from jobs.views.pages import show"),
+    (service_imports_entrance, "jobs/outcomes.py", "from jobs import tasks"),
+    (service_imports_entrance, "quotas/ledger.py", "from quotas.admin import AccountAdmin"),
+    (ground_imports_service, "jobs/models.py", "from jobs import leases"),
+    (ground_imports_service, "providers/states.py", "from providers.ledger import record"),
+    (state_is_assigned, "jobs/outcomes.py", "job.state = JobState.READY"),
+    (state_is_assigned, "jobs/outcomes.py", "job.attempt.state, other = 'failed', 1"),
+    (state_is_assigned, "jobs/views/jobs.py", "Job.objects.filter(pk=1).update(state='ready')"),
+    (state_is_assigned, "jobs/admin.py", "calls.update(**{'state': 'failed'})"),
+    (state_is_assigned, "jobs/admin.py", "Call.objects.bulk_update(calls, ['state', 'cost'])"),
+    (
+        state_is_assigned,
+        "jobs/admin.py",
+        "Job.objects.update_or_create(pk=1, defaults={'state': 1})",
+    ),
+    (state_is_assigned, "quotas/admin.py", "setattr(attempt, 'state', 'failed')"),
+    (state_is_assigned, "jobs/engine.py", "run('UPDATE quotas_attempt SET state = 1')"),
+    (mover_knows_another, "jobs/changes.py", "from providers.models import Call"),
+    (mover_knows_another, "providers/ledger.py", "from jobs.models import Event, Job"),
+    (row_is_made_elsewhere, "jobs/pictures.py", "Call.objects.create(work='image:1')"),
+    (file_is_too_long, "jobs/models.py", "x = 1\n" * (MOST_LINES + 1)),
+    (something_is_printed, "jobs/engine.py", "def look():\n    print('here')"),
+    (something_is_unfinished, "jobs/engine.py", "x = 1  # TODO: the rest"),
+]
+ALLOWED: list[tuple[Rule, str, str]] = [
+    (import_points_up, "config/checks.py", "from providers import registry"),
+    (import_points_up, "jobs/outcomes.py", "from quotas import ledger"),
+    (foreign_key_points_up, "jobs/models.py", "job = ForeignKey('quotas.Attempt', CASCADE)"),
+    (service_imports_entrance, "jobs/views/home.py", "from jobs.views.pages import show"),
+    (service_imports_entrance, "jobs/urls.py", "from jobs.views import home"),
+    (ground_imports_service, "jobs/models.py", "from quotas.models import Account"),
+    (state_is_assigned, "jobs/changes.py", "Job.objects.update(state='ready')"),
+    (state_is_assigned, "jobs/outcomes.py", "Job.objects.filter(state=1).update(reason='')"),
+    (state_is_assigned, "jobs/outcomes.py", "same = call.state == 'unknown'"),
+    (mover_knows_another, "jobs/outcomes.py", "from providers.models import Call"),
+    (row_is_made_elsewhere, "jobs/ordering.py", "Job.objects.create(state='queued')"),
+]  # fmt: skip
+
+
+def imported(code: str) -> Iterator[str]:
+    """Modules and names, wherever in the file they are imported."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "imports are absolute"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def layer_of(module: str) -> str:
+    return (*module.split("."), "", "")[1]
+
+
+def is_string(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def writes_state(node: ast.AST) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr == "state" and isinstance(node.ctx, ast.Store)
+    if is_string(node):
+        return bool(RAW_STATE.search(node.value))
+    return isinstance(node, ast.Call) and call_writes_state(node)
+
+
+def call_writes_state(call: ast.Call) -> bool:
+    name = ast.unparse(call.func).rpartition(".")[2]
+    strings = {part.value for part in ast.walk(call) if isinstance(part, ast.Constant)}
+    if name == "update":
+        return any(keyword.arg == "state" for keyword in call.keywords) or any(
+            keyword.arg is None and "state" in keys_of(keyword.value) for keyword in call.keywords
+        )
+    return name in {"bulk_update", "setattr", "update_or_create"} and "state" in strings
+
+
+def keys_of(node: ast.expr) -> set[object]:
+    keys = node.keys if isinstance(node, ast.Dict) else []
+    return {key.value for key in keys if isinstance(key, ast.Constant)}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_product_keeps_the_rule(rule):
+    assert [wrong for path, code in PRODUCT.items() for wrong in rule(path, code)] == []
+
+
+@pytest.mark.parametrize(("rule", "path", "code"), PLANTED)
+def test_rule_finds_what_is_planted(rule, path, code):
+    assert len(list(rule(path, code))) == 1
+
+
+@pytest.mark.parametrize(("rule", "path", "code"), ALLOWED)
+def test_rule_leaves_alone_what_is_allowed(rule, path, code):
+    assert list(rule(path, code)) == []
+
+
+def test_every_rule_has_a_planted_sample():
+    assert {rule for rule, _, _ in PLANTED} == set(RULES)
+
+
+def test_product_is_all_there():
+    assert {path.split("/")[0] for path in PRODUCT} == set(ROOMS)
+    assert set(MAKERS) | PRINTING < set(PRODUCT)
+
+
+def test_templates_are_finished():
+    templates = settings.BASE_DIR / "templates"
+    pages = {file: file.read_text(encoding="utf-8") for file in templates.rglob("*.html")}
+    assert pages
+    assert [file.name for file, text in pages.items() if UNFINISHED.search(text)] == []
