@@ -20,7 +20,9 @@ def settings_read() -> set[str]:
     return {
         node.args[0].value
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("env.read_")
+        if isinstance(node, ast.Call)
+        and node.args
+        and ast.unparse(node.func).startswith("env.read_")
     }
 
 
