@@ -10,7 +10,6 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from django.utils import formats
-from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -18,6 +17,8 @@ from jobs.states import JobState
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
+
+LONGEST_TITLE = 60
 
 
 @dataclass(frozen=True)
@@ -127,10 +128,12 @@ def doubt_in_words(rule: str, at: str) -> str:
 
 
 def title_of(prompt: str) -> str:
-    first = Truncator(prompt).words(7, truncate="")
-    if len(first) < len(" ".join(prompt.split())):
-        first = first.rstrip(" ,.;:–-") + "…"
-    return Truncator(first).chars(60) or _("Picture")
+    """The first words, cut between two of them where they are not too long."""
+    text = " ".join(prompt.split())
+    if len(text) <= LONGEST_TITLE:
+        return text or _("Picture")
+    words = text[:LONGEST_TITLE].rpartition(" ")[0].rstrip(" ,.;:–-")
+    return (words if len(words) > LONGEST_TITLE // 2 else text[: LONGEST_TITLE - 1]) + "…"
 
 
 def day_in_words(day: date) -> str:

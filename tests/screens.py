@@ -16,6 +16,7 @@ THEMES = ("light", "dark")
 
 
 def main() -> None:
+    """The names after the command choose what to take; without any it is everything."""
     executable = find_chromium()
     if not executable:
         sys.exit("screens: no Chromium found; install one or name it in CHROMIUM")
@@ -26,20 +27,24 @@ def main() -> None:
             with open_chromium(executable) as browser:
                 for theme in THEMES:
                     for width in WIDTHS:
-                        take(browser, room, theme, width)
+                        take(browser, room, theme, width, sys.argv[1:])
         finally:
             room.close()
-    print(f"{len(room.sights) * len(WIDTHS) * len(THEMES)} pictures in {FOLDER}")
+    print(f"The pictures are in {FOLDER}")
 
 
-def take(browser: Browser, room: ShowRoom, theme: str, width: int) -> None:
+def take(browser: Browser, room: ShowRoom, theme: str, width: int, wanted: list[str]) -> None:
     for name, sight in room.sights.items():
+        if wanted and name not in wanted:
+            continue
         context = browser.new_context(
             color_scheme=theme, viewport={"width": width, "height": 800}, base_url=room.url
         )
         context.add_cookies(room.cookies(sight.person))
         page = context.new_page()
         page.goto(sight.path, wait_until="load")
+        page.eval_on_selector_all("img", "found => found.forEach(img => img.loading = 'eager')")
+        page.wait_for_function("[...document.images].every(img => img.complete)")
         page.screenshot(path=FOLDER / f"{name}-{theme}-{width}.png", full_page=True)
         context.close()
 

@@ -128,7 +128,11 @@ def test_day():
     ("prompt", "title"),
     [
         ("A lighthouse at dusk", "A lighthouse at dusk"),
-        ("A lighthouse at dusk, oil on canvas, with gulls", "A lighthouse at dusk, oil on canvas…"),
+        (
+            "A lighthouse at dusk, oil on canvas, with gulls above it, in winter",
+            "A lighthouse at dusk, oil on canvas, with gulls above it…",
+        ),
+        ("A " + "x" * 200, "A " + "x" * 57 + "…"),
         ("x" * 200, "x" * 59 + "…"),
         ("", "Picture"),
     ],
