@@ -1,5 +1,6 @@
 """The new-picture form: what a person typed, checked and turned into an order."""
 
+import re
 import secrets
 
 from django import forms
@@ -90,9 +91,17 @@ class PictureForm(forms.Form):
         self.fields[name].widget.attrs.update(described)
 
 
-def fresh_form(source: Job | None) -> PictureForm:
-    """A form with a key of its own, filled in from an earlier job where there is one."""
-    initial: dict[str, object] = {"form_key": secrets.token_urlsafe(24)}
+def new_form_key() -> str:
+    return secrets.token_urlsafe(24)
+
+
+def is_form_key(text: str) -> bool:
+    return re.fullmatch(r"[\w-]{16,64}", text, re.ASCII) is not None
+
+
+def fresh_form(form_key: str, source: Job | None) -> PictureForm:
+    """Filled in from an earlier job where there is one."""
+    initial: dict[str, object] = {"form_key": form_key}
     if source:
         initial["prompt"] = source.prompt
         initial["aspect_ratio"] = source.params.get("aspect_ratio", "1:1")

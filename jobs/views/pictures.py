@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
-from jobs.forms import PictureForm, fresh_form
+from jobs.forms import PictureForm, fresh_form, is_form_key, new_form_key
 from jobs.models import Job, Picture
 from jobs.ordering import order_picture
 from jobs.views.errors import NotHere
@@ -37,7 +37,7 @@ CHUNK = 64 * 1024
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_picture(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
-        return _form_page(request, fresh_form(_source(request)))
+        return _open_form(request)
     form = PictureForm(request.POST)
     if not form.is_valid():
         return _form_page(request, form, status=422)
@@ -75,6 +75,17 @@ def picture_file(request: HttpRequest, picture_id: uuid.UUID) -> HttpResponseBas
     response["Content-Security-Policy"] = "default-src 'none'; sandbox"
     response["Cache-Control"] = "private, max-age=86400, immutable"
     return response
+
+
+def _open_form(request: HttpRequest) -> HttpResponse:
+    """The form's key stands in its address: Back brings the same form even where the browser asks
+    for it anew, so that sending it again finds the job it made."""
+    form_key = request.GET.get("form", "")
+    if is_form_key(form_key):
+        return _form_page(request, fresh_form(form_key, _source(request)))
+    query = request.GET.copy()
+    query["form"] = new_form_key()
+    return redirect(f"{reverse('new_picture')}?{query.urlencode()}")
 
 
 def _source(request: HttpRequest) -> Job | None:

@@ -21,7 +21,7 @@ PROMPTS = {
     "sending": "A blue door in a white wall, noon light",
     "busy": "An owl reading a newspaper, woodcut",
     "generating": "A portrait of a baker in soft window light",
-    "lost": "A harbour town in winter, seen from the sea, with fishing boats and one red lighthouse",
+    "lost": "A harbour town in winter, seen from the sea, with boats and one red lighthouse",
     "overdue": "A glass of tea on a windowsill",
     "silent": "Three pears on a linen cloth, in the manner of an old still life",
     "saving": "A tram climbing a hill in the rain",
@@ -147,7 +147,9 @@ def _sights_of_ana(now) -> dict[str, Sight]:
             job = lead(account, began, prompt=PROMPTS[name])
         sights[f"job-{name}"] = Sight(f"/jobs/{job.pk}", "ana")
     for number, ratio in enumerate(("1:1", "9:16", "16:9", "2:3")):
-        _ready_with_picture(account, now - timedelta(hours=number + 2), f"A study in {ratio}", ratio)
+        _ready_with_picture(
+            account, now - timedelta(hours=number + 2), f"A study in {ratio}", ratio
+        )
     endless = rows.generating(account, now - timedelta(minutes=2), prompt=ENDLESS)
     return sights | {
         "job-endless": Sight(f"/jobs/{endless.pk}", "ana"),

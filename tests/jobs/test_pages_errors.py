@@ -109,7 +109,7 @@ def test_signing_out_is_a_form(ana_client, ana):
 
 @pytest.mark.parametrize("address", ["/", "/images/new", "/gallery"])
 def test_pages_have_no_inline_script_or_style(client, db, address):
-    shown = client.get(address).content.decode()
+    shown = client.get(address, follow=True).content.decode()
     assert "<style" not in shown
     assert " style=" not in shown
     assert " hx-on" not in shown

@@ -33,7 +33,17 @@ def fill_day(account: Account) -> None:
 
 
 def test_form_carries_a_key_of_its_own_each_time(client):
-    assert key_in(client.get(NEW)) != key_in(client.get(NEW))
+    assert key_in(client.get(NEW, follow=True)) != key_in(client.get(NEW, follow=True))
+
+
+def test_the_key_stands_in_the_address_so_that_back_finds_the_same_form(client):
+    address = client.get(NEW)["Location"]
+    assert address.startswith("/images/new?form=")
+    assert key_in(client.get(address)) == key_in(client.get(address)) == address.partition("=")[2]
+
+
+def test_the_address_of_a_form_keeps_what_it_is_filled_from(client):
+    assert "from=x&form=" in client.get(NEW, {"from": "x", "form": "too short"})["Location"]
 
 
 def test_order_becomes_a_job(ana_client, account):
@@ -53,7 +63,7 @@ def test_htmx_is_sent_to_the_job(ana_client):
 
 
 def test_first_order_of_a_visitor_makes_the_account(client):
-    client.get(NEW)
+    client.get(NEW, follow=True)
     response = client.post(NEW, FIELDS)
     assert Account.objects.get().visitor
     assert client.get(response["Location"]).status_code == 200
@@ -157,7 +167,7 @@ def test_htmx_loser_gets_the_form_and_a_fresh_header(ana_client, account):
 
 def test_full_day_keeps_the_button_in_reach_with_its_reason(ana_client, account):
     fill_day(account)
-    shown = ana_client.get(NEW).content.decode()
+    shown = ana_client.get(NEW, follow=True).content.decode()
     assert 'aria-disabled="true" aria-describedby="refusal"' in shown
     assert 'id="refusal"' in shown
 
@@ -165,7 +175,7 @@ def test_full_day_keeps_the_button_in_reach_with_its_reason(ana_client, account)
 def test_used_up_day_is_called_used(ana_client, account, clock, now):
     Allowance.objects.filter(plan=account.plan, kind="image").update(slots=1)
     rows.ready(account, now)
-    assert "All 1 used today." in text_of(ana_client.get(NEW))
+    assert "All 1 used today." in text_of(ana_client.get(NEW, follow=True))
 
 
 def test_too_many_tries_are_refused_with_their_reason(ana_client, account, clock, now):
@@ -179,16 +189,16 @@ def test_too_many_tries_are_refused_with_their_reason(ana_client, account, clock
 
 def test_plan_without_pictures_says_so(ana_client, account):
     Allowance.objects.filter(plan=account.plan, kind="image").update(slots=0)
-    assert "Your plan has no pictures." in text_of(ana_client.get(NEW))
+    assert "Your plan has no pictures." in text_of(ana_client.get(NEW, follow=True))
 
 
 def test_price_is_said_before(ana_client, account, clock, now):
     rows.queued(account, now)
-    assert "Uses 1 of your 9 left today." in text_of(ana_client.get(NEW))
+    assert "Uses 1 of your 9 left today." in text_of(ana_client.get(NEW, follow=True))
 
 
 def test_sandbox_offers_every_fault(client):
-    shown = client.get(NEW).content.decode()
+    shown = client.get(NEW, follow=True).content.decode()
     assert all(f'<option value="{fault.name}"' in shown for fault in FAULTS)
 
 
@@ -199,7 +209,7 @@ def test_chosen_fault_goes_with_the_order(ana_client):
 
 def test_real_provider_offers_no_fault_and_takes_none(ana_client, settings):
     settings.IMAGE_MODELS = ["polza:some/model"]
-    assert 'name="fault"' not in ana_client.get(NEW).content.decode()
+    assert 'name="fault"' not in ana_client.get(NEW, follow=True).content.decode()
     ana_client.post(NEW, {**FIELDS, "fault": "drop_after"})
     assert Job.objects.get().params == {
         "aspect_ratio": "3:2",
@@ -216,7 +226,7 @@ def test_fault_is_dropped_when_a_real_model_is_chosen(ana_client, settings):
 
 
 def test_only_one_model_is_no_choice(client):
-    assert 'name="model"' not in client.get(NEW).content.decode()
+    assert 'name="model"' not in client.get(NEW, follow=True).content.decode()
 
 
 def test_model_that_is_not_offered_is_refused(ana_client, settings):
@@ -227,18 +237,18 @@ def test_model_that_is_not_offered_is_refused(ana_client, settings):
 
 def test_form_is_filled_from_an_earlier_job(ana_client, account, now):
     job = rows.failed(account, now, prompt="A <harbour>")
-    shown = ana_client.get(NEW, {"from": job.pk}).content.decode()
+    shown = ana_client.get(NEW, {"from": job.pk}, follow=True).content.decode()
     assert "A &lt;harbour&gt;</textarea>" in shown
 
 
 @pytest.mark.parametrize("source", ["not-a-uuid", "7d0e26b5-5c57-4c33-92ad-16b2cf6a6d64", ""])
 def test_unknown_source_leaves_the_form_empty(ana_client, source):
-    assert ana_client.get(NEW, {"from": source}).status_code == 200
+    assert ana_client.get(NEW, {"from": source}, follow=True).status_code == 200
 
 
 def test_job_of_another_fills_no_form(ben_client, account, now):
     job = rows.failed(account, now, prompt="A secret harbour")
-    assert "secret" not in ben_client.get(NEW, {"from": job.pk}).content.decode()
+    assert "secret" not in ben_client.get(NEW, {"from": job.pk}, follow=True).content.decode()
 
 
 def test_form_without_its_token_is_refused_in_plain_words(ana):
@@ -256,4 +266,4 @@ def test_forms_first_words_are_kept_for_the_title(ana_client):
 
 def test_yesterdays_hold_takes_nothing_today(ana_client, account, clock, now):
     rows.lost(account, now - timedelta(days=1))
-    assert "Uses 1 of your 10 left today." in text_of(ana_client.get(NEW))
+    assert "Uses 1 of your 10 left today." in text_of(ana_client.get(NEW, follow=True))

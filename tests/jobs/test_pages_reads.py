@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 # fails `test_every_address_is_listed` until it stands here.
 LOOKED_AT = {
     "home": "/",
-    "new_picture": "/images/new?from={job}",
+    "new_picture": "/images/new?from={job}&form=0123456789abcdef",
     "picture": "/images/{picture}",
     "picture_file": "/images/{picture}/file",
     "job": "/jobs/{job}",

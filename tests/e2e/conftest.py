@@ -1,0 +1,86 @@
+"""A real site and a real browser. No test here touches the database: it sees what a person sees."""
+
+import os
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.e2e.browser import find_chromium, open_chromium
+from tests.e2e.show_room import ShowRoom
+from tests.site_process import Site
+
+SETTINGS = {
+    "WORKERS": "2",
+    "SANDBOX_SECONDS": "4",
+    "POLL_EVERY": "0.3",
+    "READ_TIMEOUT": "3",
+    "SUBMIT_TIMEOUT": "3",
+    "LEASE_LASTS": "3",
+    "WAKE_AGAIN_AFTER": "1",
+    "DJANGO_SUPERUSER_PASSWORD": "staff's password",
+}
+expect.set_options(timeout=30_000)
+
+
+# Of a module: while it lives an event loop runs in this thread, where Django refuses its database.
+@pytest.fixture(scope="module")
+def chromium():
+    executable = find_chromium()
+    if executable:
+        with open_chromium(executable) as browser:
+            yield browser
+    elif os.environ.get("CI", "").lower() == "true":
+        pytest.fail("Chromium is missing: install it or name it in CHROMIUM", pytrace=False)
+    else:
+        pytest.skip("skipped what needs Chromium: install chromium or name one in CHROMIUM")
+
+
+@pytest.fixture(scope="module")
+def site(chromium, tmp_path_factory):
+    site = Site(tmp_path_factory.mktemp("site"), **SETTINGS)
+    try:
+        yield site.start()
+    finally:
+        site.stop()
+
+
+@pytest.fixture(scope="module")
+def room(chromium, tmp_path_factory):
+    room = ShowRoom(tmp_path_factory.mktemp("room"))
+    try:
+        yield room.open()
+    finally:
+        room.close()
+
+
+@pytest.fixture
+def troubles() -> list[str]:
+    """What the browser complained of. A test that provokes it clears the list."""
+    return []
+
+
+@pytest.fixture
+def someone(chromium, site, troubles):
+    """someone() is a browser of a person who comes for the first time."""
+    contexts: list[BrowserContext] = []
+
+    def come(**options) -> BrowserContext:
+        context = chromium.new_context(base_url=site.url, **options)
+        context.on("console", lambda said: note(said.type == "error", said.text))
+        context.on("weberror", lambda raised: note(True, str(raised.error)))
+        contexts.append(context)
+        return context
+
+    def note(is_trouble: bool, text: str) -> None:
+        if is_trouble:
+            troubles.append(text)
+
+    yield come
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+@pytest.fixture
+def page(someone) -> Page:
+    return someone().new_page()

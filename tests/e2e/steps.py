@@ -1,0 +1,38 @@
+"""What a person does on the pages, by clicks and keys."""
+
+from playwright.sync_api import Page, expect
+
+PROMPT = "A lighthouse above a quiet bay"
+
+
+def fill_form(page: Page, prompt: str = PROMPT, fault: str = "") -> None:
+    page.goto("/images/new")
+    page.get_by_label("What should be in the picture?").fill(prompt)
+    if fault:
+        page.get_by_label("What the test provider does").select_option(fault)
+
+
+def order(page: Page, prompt: str = PROMPT, fault: str = "") -> None:
+    """Ends on the page of the job."""
+    fill_form(page, prompt, fault)
+    page.get_by_role("button", name="Generate").click()
+    page.wait_for_url("**/jobs/*")
+
+
+def expect_state(page: Page, word: str) -> None:
+    expect(page.locator("h1 + .chip")).to_have_text(word)
+
+
+def expect_quota(page: Page, text: str) -> None:
+    expect(page.locator("#quota")).to_have_text(text)
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Press Tab until the control of that name has the focus; after sixty it has none."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if name in page.evaluate(
+            "(e => [e.innerText, e.labels?.[0]?.innerText].join(' '))(document.activeElement)"
+        ):
+            return
+    raise AssertionError(f"no way to {name!r} by the Tab key")
