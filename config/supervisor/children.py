@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -25,15 +26,28 @@ class Role:
     holds_calls: bool = False
     # The sandbox is a provider: it must not go while a worker still talks to it.
     stops_last: bool = False
+    # What must answer before this one is started: a worker that finds the sandbox's port closed
+    # would rightly fail what it was about to send.
+    waits_for: tuple[str, int] | None = None
+
+    def may_start(self) -> bool:
+        if self.waits_for is None:
+            return True
+        try:
+            socket.create_connection(self.waits_for, timeout=0.2).close()
+        except OSError:
+            return False
+        return True
 
 
 def site_roles() -> list[Role]:
     def command(name: str) -> tuple[str, ...]:
         return (sys.executable, str(settings.BASE_DIR / "manage.py"), name)
 
+    sandbox = (settings.SANDBOX_HOST, settings.SANDBOX_PORT) if runs_sandbox() else None
     roles = [
         Role("sandbox", command("sandbox"), stops_last=True),
-        Role("cluster", command("cluster"), holds_calls=True),
+        Role("cluster", command("cluster"), holds_calls=True, waits_for=sandbox),
         Role("ticker", command("ticker")),
         Role("web", (sys.executable, "-m", "granian", *web_options())),
     ]

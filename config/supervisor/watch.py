@@ -14,6 +14,7 @@ from config.supervisor.questions import Answer
 
 LOOK_EVERY = 0.05
 KILL_AFTER = 3.5
+LONGEST_WAIT = 10.0
 KILL_LAST_AFTER = 1.0
 # Under `make` one SIGTERM comes twice, from the caller and from make: that is no second wish.
 SECOND_SIGNAL_AFTER = 0.5
@@ -41,17 +42,27 @@ class Keeper:
         self.child: Child | None = None
         self.wedged_since: float | None = None
         self._start_at = 0.0
+        self._waits_since: float | None = None
         self._back_off = BackOff()
 
     def look(self, now: float) -> bool:
         """True when the child is another than before."""
-        if self.child is None and now >= self._start_at:
+        if self.child is None and now >= self._start_at and self._may_start(now):
             self.child = Child.start(self.role)
             return True
         if self.child is not None and self.child.has_ended():
             self._bury(self.child, now)
             return True
         return False
+
+    def _may_start(self, now: float) -> bool:
+        """What it waits for may be broken for good: then it starts without."""
+        if self._waits_since is None:
+            self._waits_since = now
+        ready = self.role.may_start() or now - self._waits_since >= LONGEST_WAIT
+        if ready:
+            self._waits_since = None
+        return ready
 
     def _bury(self, child: Child, now: float) -> None:
         child.end_group()

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -210,7 +211,7 @@ def test_a_cluster_that_stands_still_is_said_and_mended(tmp_path):
     site = start(tmp_path, PROBE_TIMEOUT="1", PROBE_EVERY="0.2")
     try:
         visitor = Visitor(site)
-        os.killpg(site.pids()["cluster"], signal.SIGSTOP)
+        site.wait_until(lambda: stop_between_writes(site, [site.pids()["cluster"]]))
         waiting = visitor.order("meanwhile")
         assert visitor.sees(waiting, "Queued")
         site.wait_until(lambda: visitor.sees(waiting, "Ready"), seconds=60)
@@ -218,13 +219,28 @@ def test_a_cluster_that_stands_still_is_said_and_mended(tmp_path):
         site.close()
 
 
+def stop_between_writes(site: ChaosSite, leaders: list[int]) -> bool:
+    """SIGSTOP to the groups, but not to one that holds SQLite's only write lock."""
+    for pid in leaders:
+        os.killpg(pid, signal.SIGSTOP)
+    file = Path(site.settings["DATA_DIR"]) / "counterfoil.sqlite3"
+    with closing(sqlite3.connect(file, timeout=0.5, isolation_level=None)) as connection:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            for pid in leaders:
+                os.killpg(pid, signal.SIGCONT)
+            return False
+        connection.execute("ROLLBACK")
+    return True
+
+
 def test_without_cluster_and_ticker_a_request_keeps_its_place(tmp_path):
     site = start(tmp_path)
     try:
         visitor = Visitor(site)
         stopped = [site.pids()[role] for role in ("cluster", "ticker")]
-        for pid in stopped:
-            os.killpg(pid, signal.SIGSTOP)
+        site.wait_until(lambda: stop_between_writes(site, stopped))
         waiting = visitor.order("meanwhile")
         site.wait_until(lambda: visitor.sees(waiting, "Nothing is being generated right now"))
         assert visitor.sees(waiting, "Queued")

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -13,8 +14,8 @@ import pytest
 
 from config.supervisor.children import Child, Role
 from config.supervisor.questions import NOTHING, Answer
-from config.supervisor.watch import BackOff, House, Keeper
-from tests.site_process import wait_until
+from config.supervisor.watch import LONGEST_WAIT, BackOff, House, Keeper
+from tests.site_process import free_port, wait_until
 
 OBEYS = "import time; time.sleep(60)"
 IGNORES_TERM = (
@@ -266,3 +267,24 @@ class TestStop:
         site.says(busy=0)
         wait_until(site.child(1).has_ended)
         assert site.child(0).has_ended()
+
+
+def closed_port() -> tuple[str, int]:
+    return ("127.0.0.1", free_port())
+
+
+def test_who_waits_for_another_starts_when_that_one_answers():
+    address = closed_port()
+    keeper = Keeper(Role("cluster", (sys.executable, "-c", OBEYS), waits_for=address))
+    assert not keeper.look(1.0)
+    with socket.create_server(address):
+        assert keeper.look(2.0)
+    keeper.child.end_group()
+
+
+def test_who_waits_in_vain_starts_without():
+    keeper = Keeper(Role("cluster", (sys.executable, "-c", OBEYS), waits_for=closed_port()))
+    assert not keeper.look(1.0)
+    assert not keeper.look(1.0 + LONGEST_WAIT - 0.1)
+    assert keeper.look(1.0 + LONGEST_WAIT)
+    keeper.child.end_group()
