@@ -21,6 +21,7 @@ ROOMS = {
 ENTRANCES = {
     "admin",
     "context",
+    "live",
     "management",
     "middleware",
     "tasks",
