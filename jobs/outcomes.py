@@ -60,10 +60,12 @@ def give_up(call: Call, now: datetime) -> bool:
 
 @transaction.atomic
 def mark_overdue(call: Call, now: datetime) -> bool:
-    """Accepted and past its deadline: in doubt, polled on more slowly; no failure."""
-    return changes.move(
-        job_id_of(call.work), JobState.IN_DOUBT, event="overdue", now=now, reason="deadline"
-    )
+    """Accepted and past its deadline: in doubt, polled on more slowly; no failure. An old answer
+    must not throw doubt on a call that ended since it was asked."""
+    job = Job.objects.select_for_update().get(pk=job_id_of(call.work))
+    if not Call.objects.filter(pk=call.pk, state=CallState.ACCEPTED).exists():
+        return False
+    return changes.move(job.pk, JobState.IN_DOUBT, event="overdue", now=now, reason="deadline")
 
 
 @transaction.atomic
@@ -93,8 +95,13 @@ def end_unfetched(lease: StageLease, now: datetime, *, code: str) -> bool:
 
 @transaction.atomic
 def fail_unsent(job_id: uuid.UUID, now: datetime, *, reason: str) -> bool:
-    """End a job for which no call was ever opened: nothing was sent, so the slot goes back."""
+    """End a job for which no call was ever opened: nothing was sent, so the slot goes back.
+
+    False when its sender woke after all and opened one: the job left the queue with it.
+    """
     job = Job.objects.select_for_update().get(pk=job_id)
+    if job.state != JobState.QUEUED:
+        return False
     return _fail(job, now, reason=reason, cost_nothing=True)
 
 
@@ -195,7 +202,12 @@ def _wait_a_turn(job: Job, call: Call, now: datetime, news: News) -> bool:
     changes.move(job.pk, JobState.QUEUED, event=event, now=now)
     due_at = min(now + _pause(call, news), last_try)
     Stage.objects.filter(pk=stage.pk).update(
-        waiting_since=since, due_at=due_at, leased_until=None, lease_token=None, lease_holder=""
+        waiting_since=since,
+        due_at=due_at,
+        leased_until=None,
+        lease_token=None,
+        lease_holder="",
+        tries=0,
     )
     return True
 

@@ -74,7 +74,7 @@ class Ticker:
         """Give each due call to the pool, the longest due first; decide those without an id."""
         asked = {call.pk for call in self.polls.values()}
         due = [call for call in Call.objects.due(now)[:MOST_A_TICK] if call.pk not in asked]
-        ready = [call for call in due if not _decide(call, now)]
+        ready = [call for call in due if not _decide_alone(call, now)]
         if not ready:
             return
         calls.claim_polls(ready, now)
@@ -150,8 +150,8 @@ def wake_due(now: datetime) -> None:
         if stage.lease_token and stage.tries >= leases.DEATHS_BEFORE_DELAY:
             set_aside(stage, now)
         elif room > 0 and _mark_woken(stage, now):
-            room -= 1
-            queue.enqueue(stage.job_id)
+            # A queue that takes nothing may need seconds to say so: once a tick is enough.
+            room = room - 1 if queue.enqueue(stage.job_id) else 0
 
 
 def set_aside(stage: Stage, now: datetime) -> None:
@@ -169,6 +169,18 @@ def set_aside(stage: Stage, now: datetime) -> None:
 def _mark_woken(stage: Stage, now: datetime) -> bool:
     same = Stage.objects.unfinished().filter(pk=stage.pk, woken_at=stage.woken_at)
     return same.filter(lease_token=stage.lease_token).update(woken_at=now) == 1
+
+
+def _decide_alone(call: Call, now: datetime) -> bool:
+    """A row that cannot be decided is left for later and stops no other."""
+    try:
+        return _decide(call, now)
+    except DatabaseError:
+        raise
+    except Exception:
+        log.exception("Call %s could not be decided", call.pk)
+        calls.claim_polls([call], now)
+        return True
 
 
 def _decide(call: Call, now: datetime) -> bool:

@@ -139,6 +139,15 @@ def test_a_429_fails_with_its_slot_back_after_pool_wait(clock, order, fake, sett
     assert len(fake.sent) == settings.POOL_WAIT // timedelta(seconds=30) + 1
 
 
+def test_a_busy_provider_does_not_count_as_a_death_of_the_worker(clock, order, fake):
+    fake.submits = [Rejected(Why("rate", rule="too_many", retry_after=1.0))] * 2
+    job = order()
+    for _ in range(2):
+        engine.advance(job.pk)
+        clock.shift(timedelta(seconds=10))
+    assert Stage.objects.get().tries == 0
+
+
 def test_a_sender_that_overslept_sends_again_at_once(clock, order, fake):
     fake.submits = [Rejected(Why("transport", rule="overslept")), Accepted("run")]
     job = order()
@@ -219,6 +228,13 @@ def test_the_third_death_without_a_call_fails_with_the_slot_back(clock, order, m
         engine.advance(job.pk)
         clock.shift(timedelta(hours=1))
     assert ends(job) == ("failed", "config", "failed")
+
+
+def test_a_sender_that_woke_in_time_keeps_the_job_from_failing_as_unsent(clock, order):
+    job = order()
+    engine.advance(job.pk)
+    assert not outcomes.fail_unsent(job.pk, timezone.now(), reason="config")
+    assert ends(job) == ("running", "", "pending")
 
 
 def test_a_killer_is_set_aside_for_growing_delays(clock, order, fake):
@@ -305,3 +321,13 @@ def test_waking_puts_no_more_into_the_queue_than_it_has_room_for(
     enqueued.clear()
     wake_due(timezone.now())
     assert len(enqueued) == 4
+
+
+def test_a_queue_that_takes_nothing_is_tried_once_a_tick(clock, order, monkeypatch):
+    for number in range(3):
+        order(str(number))
+    Stage.objects.update(woken_at=None)
+    tried = []
+    monkeypatch.setattr("jobs.queue.enqueue", lambda job_id: bool(tried.append(job_id)))
+    wake_due(timezone.now())
+    assert len(tried) == 1

@@ -10,10 +10,10 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from jobs import engine, heartbeats, holders, leases
+from jobs import engine, heartbeats, holders, leases, outcomes
 from jobs.models import Heartbeat, Job, Stage
-from jobs.ticker import Ticker, tick_once_if_alone
-from providers.answers import Failed, NoAnswer, Unknown, Why
+from jobs.ticker import Ticker, follow_poll, tick_once_if_alone
+from providers.answers import Failed, NoAnswer, Running, Unknown, Why
 from providers.models import Call
 from tests.fakes import made
 
@@ -141,6 +141,24 @@ def test_one_bad_answer_stops_no_other(clock, order, ticker, fake, settings, mon
     clock.shift(settings.POLL_EVERY)
     round_of(ticker)
     assert Call.objects.get(reference="run-2").state == "succeeded"
+
+
+def test_a_call_that_cannot_be_decided_stops_no_other(clock, order, ticker):
+    for _ in range(2):
+        engine.advance(order().pk)
+    lost, other = Call.objects.order_by("pk")
+    Call.objects.update(state="sending", reference=None, accepted_at=None, poll_at=timezone.now())
+    Call.objects.filter(pk=lost.pk).update(work="image:no-uuid")
+    round_of(ticker)
+    assert Call.objects.get(pk=other.pk).state == "unknown"
+    assert Call.objects.get(pk=lost.pk).poll_at > timezone.now()
+
+
+def test_an_old_answer_throws_no_doubt_on_a_call_that_ended(running, clock, settings):
+    call = Call.objects.get()
+    outcomes.apply(call, made(), timezone.now())
+    follow_poll(call, Running("processing"), call.deadline_at)
+    assert state_of(running) == "running"
 
 
 def test_only_one_ticker_has_the_duty(clock, ticker, settings):
