@@ -2,6 +2,7 @@
 """Counterfoil's command line. A bad setting is one line on stderr and exit 1, never a traceback."""
 
 import os
+import signal
 import sys
 
 
@@ -12,8 +13,13 @@ def main() -> None:
 
     try:
         execute_from_command_line(sys.argv)
+        sys.stdout.flush()
     except ImproperlyConfigured as exc:
         sys.exit(f"counterfoil: {exc}")
+    except BrokenPipeError:
+        # Who read our output left. The exit must not try to write the rest of it once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + signal.SIGPIPE)
 
 
 if __name__ == "__main__":

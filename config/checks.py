@@ -18,14 +18,15 @@ def check_timing(**kwargs: object) -> list[CheckMessage]:
                 id="counterfoil.E001",
             )
         )
-    if settings.CALL_DEADLINE > settings.LOST_RETENTION:
-        found.append(
-            Error(
-                "LOST_RETENTION must not be shorter than CALL_DEADLINE.",
-                hint="A call would be given up before it counts as in doubt.",
-                id="counterfoil.E002",
+    for name in ("LOST_RETENTION", "RESULT_RETENTION"):
+        if getattr(settings, name) < settings.CALL_DEADLINE:
+            found.append(
+                Error(
+                    f"{name} must not be shorter than CALL_DEADLINE.",
+                    hint="A call would be given up before it counts as in doubt.",
+                    id="counterfoil.E002",
+                )
             )
-        )
     return found
 
 
@@ -77,6 +78,14 @@ def check_providers(**kwargs: object) -> list[CheckMessage]:
                 hint="Set the key, or leave IMAGE_MODELS out to use the sandbox.",
                 id="counterfoil.E005",
             )
+        )
+    if not (settings.POLZA_API_KEY.isascii() and settings.POLZA_API_KEY.isprintable()):
+        found.append(
+            Error("POLZA_API_KEY has characters that no header carries.", id="counterfoil.E007")
+        )
+    if bool(settings.SANDBOX_CERTFILE) != bool(settings.SANDBOX_KEYFILE):
+        found.append(
+            Error("SANDBOX_CERTFILE and SANDBOX_KEYFILE go together.", id="counterfoil.E008")
         )
     if not registry.offers():
         found.append(Error("IMAGE_MODELS names no model.", id="counterfoil.E006"))

@@ -4,12 +4,15 @@
 """
 
 import os
+import re
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+LEAST_PRICE = Decimal("0.0001")
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"0", "false", "no", "off", ""}
 
@@ -18,14 +21,27 @@ def load_dotenv(path: Path) -> None:
     """Lines `NAME=value` of a `.env` file; what the environment already says wins."""
     if not path.is_file():
         return
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(_read_text(path.name, path).splitlines(), start=1):
         line = line.strip()
         if not line or line.startswith("#"):
             continue
-        name, equals, value = line.partition("=")
-        if not equals:
+        name, equals, value = line.removeprefix("export ").partition("=")
+        if not equals or not NAME.fullmatch(name.strip()):
             raise ImproperlyConfigured(f"{path.name} line {number} is not NAME=value")
         os.environ.setdefault(name.strip(), value.strip().strip("\"'"))
+
+
+def _read_text(name: str, path: Path) -> str:
+    """`name` is what a person calls it. A mark of the byte order is no part of the text."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as exc:
+        raise ImproperlyConfigured(f"{name}: cannot read {path}: {exc.strerror}") from exc
+    except UnicodeDecodeError:
+        raise ImproperlyConfigured(f"{name}: {path} is no text in UTF-8") from None
+    if "\0" in text:
+        raise ImproperlyConfigured(f"{name}: {path} is no text")
+    return text
 
 
 def read_str(name: str, default: str = "") -> str:
@@ -34,12 +50,18 @@ def read_str(name: str, default: str = "") -> str:
 
 def read_secret(name: str) -> str:
     file = os.environ.get(f"{name}_FILE", "").strip()
-    if not file:
-        return read_str(name)
+    return _read_text(f"{name}_FILE", Path(file)).strip() if file else read_str(name)
+
+
+def read_file(name: str) -> str:
+    """The path of a file that can be read, or the empty string."""
+    file = read_str(name)
     try:
-        return Path(file).read_text(encoding="utf-8").strip()
+        if file:
+            Path(file).open("rb").close()
     except OSError as exc:
-        raise ImproperlyConfigured(f"{name}_FILE: cannot read {file}: {exc.strerror}") from exc
+        raise ImproperlyConfigured(f"{name}: cannot read {file}: {exc.strerror}") from exc
+    return file
 
 
 def read_bool(name: str, default: bool) -> bool:
@@ -76,7 +98,8 @@ def read_seconds(name: str, default: float, *, least: float = 0.01, most: float 
 
 
 def read_choice(name: str, default: str, choices: tuple[str, ...]) -> str:
-    value = read_str(name, default)
+    """One of a few words, which are upper case here and may be written in any."""
+    value = read_str(name, default).upper()
     if value not in choices:
         raise ImproperlyConfigured(f"{name} must be one of {', '.join(choices)}, not {value!r}")
     return value
@@ -86,11 +109,23 @@ def read_words(name: str, default: str = "") -> list[str]:
     return [word.strip() for word in read_str(name, default).split(",") if word.strip()]
 
 
+def read_origins(name: str) -> list[str]:
+    """`https://host:port, ...`: what an address may begin with, and no more than that."""
+    origins = [_checked_url(name, word.rstrip("/"), ("http", "https")) for word in read_words(name)]
+    for origin in origins:
+        parts = urlsplit(origin)
+        if origin != f"{parts.scheme}://{parts.netloc}" or "@" in origin:
+            raise ImproperlyConfigured(f"{name} must be origins such as https://host:port")
+    return origins
+
+
 def read_url(name: str, default: str = "", *, schemes: tuple[str, ...] = ("http", "https")) -> str:
     """An address without a trailing slash, or the empty string."""
     value = read_str(name, default).rstrip("/")
-    if not value:
-        return ""
+    return _checked_url(name, value, schemes) if value else ""
+
+
+def _checked_url(name: str, value: str, schemes: tuple[str, ...]) -> str:
     try:
         parts = urlsplit(value)
         _ = parts.port
@@ -98,7 +133,9 @@ def read_url(name: str, default: str = "", *, schemes: tuple[str, ...] = ("http"
         raise ImproperlyConfigured(f"{name} is not an address: {exc}") from None
     if parts.scheme not in schemes or not parts.hostname:
         shapes = " or ".join(f"{scheme}://..." for scheme in schemes)
-        raise ImproperlyConfigured(f"{name} must be an address such as {shapes}, not {value!r}")
+        # What stands before an @ may be a password.
+        shown = "" if "@" in value else f", not {value!r}"
+        raise ImproperlyConfigured(f"{name} must be an address such as {shapes}{shown}")
     return value
 
 
@@ -115,9 +152,9 @@ def read_prices(name: str, default: str) -> dict[str, tuple[Decimal, str]]:
         currency = currency.strip()
         if not equals or ":" not in model or len(currency) != 3 or not currency.isupper():
             raise ImproperlyConfigured(f"{name}: {entry!r} is not provider:model=5.00 RUB")
-        if not 0 < value <= 10_000:
+        if not (value.is_finite() and LEAST_PRICE <= value <= 10_000):
             raise ImproperlyConfigured(
-                f"{name}: a price must be above 0 and at most 10000: {entry}"
+                f"{name}: a price must be from {LEAST_PRICE} to 10000: {entry}"
             )
         prices[model.strip()] = (value, currency)
     return prices

@@ -64,14 +64,14 @@ POLZA_API_KEY = env.read_secret("POLZA_API_KEY")
 POLZA_BASE_URL = env.read_url("POLZA_BASE_URL", "https://polza.ai/api")
 SANDBOX_HOST = "127.0.0.1"
 SANDBOX_PORT = env.read_int("SANDBOX_PORT", min(PORT + 1, 65535), least=1, most=65535)
-SANDBOX_CERTFILE = env.read_str("SANDBOX_CERTFILE")
-SANDBOX_KEYFILE = env.read_str("SANDBOX_KEYFILE")
+SANDBOX_CERTFILE = env.read_file("SANDBOX_CERTFILE")
+SANDBOX_KEYFILE = env.read_file("SANDBOX_KEYFILE")
 _scheme = "https" if SANDBOX_CERTFILE else "http"
 SANDBOX_URL = env.read_url("SANDBOX_URL", f"{_scheme}://{SANDBOX_HOST}:{SANDBOX_PORT}")
 SANDBOX_SECONDS = env.read_seconds("SANDBOX_SECONDS", 4)
 SANDBOX_MINUTE = env.read_seconds("SANDBOX_MINUTE", 60)
-PROVIDER_CA_BUNDLE = env.read_str("PROVIDER_CA_BUNDLE")
-RESULT_ORIGINS = env.read_words("RESULT_ORIGINS")
+PROVIDER_CA_BUNDLE = env.read_file("PROVIDER_CA_BUNDLE")
+RESULT_ORIGINS = env.read_origins("RESULT_ORIGINS")
 HTTP_ERRORS_REJECT = env.read_bool("HTTP_ERRORS_REJECT", False)
 IMAGE_MODELS = env.read_words(
     "IMAGE_MODELS",
@@ -215,6 +215,9 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 
+LOG_LEVEL = env.read_choice(
+    "LOG_LEVEL", "WARNING", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -225,5 +228,5 @@ LOGGING = {
         }
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": env.read_str("LOG_LEVEL", "WARNING").upper()},
+    "root": {"handlers": ["console"], "level": LOG_LEVEL},
 }

@@ -50,6 +50,8 @@ def order_from(options: dict[str, Any], now: datetime) -> Job:
 def _checked(options: dict[str, Any], form_key: str) -> PictureOrder:
     """Whatever the form would refuse, and what it would not even offer."""
     known = [str(offer) for offer in offers()]
+    if not known:
+        raise NotOrdered("config", "IMAGE_MODELS names no model")
     model, fault = options["model"] or known[0], options["fault"]
     if not _is_text(options["prompt"]):
         raise NotOrdered("input", "the prompt is not valid UTF-8")

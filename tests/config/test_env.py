@@ -1,0 +1,115 @@
+"""Settings are read strictly: what cannot be meant is one line that names it, without a secret."""
+
+from decimal import Decimal
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from config import checks, env
+
+
+@pytest.fixture
+def dotenv(tmp_path, monkeypatch):
+    monkeypatch.delenv("WORKERS", raising=False)
+
+    def load(content: bytes) -> None:
+        path = tmp_path / ".env"
+        path.write_bytes(content)
+        env.load_dotenv(path)
+
+    return load
+
+
+@pytest.mark.parametrize("line", [b"WORKERS=7", b"export WORKERS=7", b"\xef\xbb\xbfWORKERS=7\r\n"])
+def test_a_line_of_dotenv_is_a_setting(dotenv, line):
+    dotenv(line)
+    assert env.read_int("WORKERS", 5) == 7
+
+
+@pytest.mark.parametrize("content", [b"WORKERS", b"=7", b"A B=7", b"A\0B=7", b"WORKERS=\xff"])
+def test_dotenv_that_cannot_be_read_is_named(dotenv, content):
+    with pytest.raises(ImproperlyConfigured, match=r"\.env"):
+        dotenv(content)
+
+
+def test_a_secret_file_that_is_no_text_is_named(monkeypatch, tmp_path):
+    file = tmp_path / "key"
+    file.write_bytes(b"\xff\xfe")
+    monkeypatch.setenv("SECRET_KEY_FILE", str(file))
+    with pytest.raises(ImproperlyConfigured, match="SECRET_KEY_FILE"):
+        env.read_secret("SECRET_KEY")
+
+
+@pytest.mark.parametrize("value", ["http://:hunter2@host", "hunter2@host", "redis://:hunter2@"])
+def test_a_bad_address_is_refused_without_its_password(monkeypatch, value):
+    monkeypatch.setenv("REDIS_URL", value)
+    with pytest.raises(ImproperlyConfigured, match="REDIS_URL") as refused:
+        env.read_url("REDIS_URL", schemes=("redis",))
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize("price", ["NaN", "sNaN", "Infinity", "-1", "0", "1e-9", "10001"])
+def test_a_price_is_a_sane_amount(monkeypatch, price):
+    monkeypatch.setenv("IMAGE_PRICES", f"a:b={price} RUB")
+    with pytest.raises(ImproperlyConfigured, match="IMAGE_PRICES"):
+        env.read_prices("IMAGE_PRICES", "")
+
+
+def test_the_least_price_is_one_the_ledger_can_hold(monkeypatch):
+    monkeypatch.setenv("IMAGE_PRICES", "a:b=0.0001 RUB")
+    assert env.read_prices("IMAGE_PRICES", "") == {"a:b": (Decimal("0.0001"), "RUB")}
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://[bad", "10.0.0.7:9000", "http://host/path", "http://user:word@host"]
+)
+def test_an_origin_that_matches_nothing_is_refused(monkeypatch, origin):
+    monkeypatch.setenv("RESULT_ORIGINS", f"http://10.0.0.7:9000,{origin}")
+    with pytest.raises(ImproperlyConfigured, match="RESULT_ORIGINS"):
+        env.read_origins("RESULT_ORIGINS")
+
+
+def test_origins_are_read(monkeypatch):
+    monkeypatch.setenv("RESULT_ORIGINS", "http://10.0.0.7:9000, https://files.example.org/")
+    assert env.read_origins("RESULT_ORIGINS") == [
+        "http://10.0.0.7:9000",
+        "https://files.example.org",
+    ]
+
+
+def test_a_file_that_is_not_there_is_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("PROVIDER_CA_BUNDLE", str(tmp_path / "nowhere.pem"))
+    with pytest.raises(ImproperlyConfigured, match=r"PROVIDER_CA_BUNDLE.*nowhere\.pem"):
+        env.read_file("PROVIDER_CA_BUNDLE")
+
+
+@pytest.mark.parametrize(("word", "level"), [("", "WARNING"), ("debug", "DEBUG")])
+def test_a_log_level_is_read_in_any_case(monkeypatch, word, level):
+    monkeypatch.setenv("LOG_LEVEL", word)
+    assert env.read_choice("LOG_LEVEL", "WARNING", ("DEBUG", "WARNING")) == level
+
+
+def test_a_log_level_that_does_not_exist_is_refused(monkeypatch):
+    monkeypatch.setenv("LOG_LEVEL", "loud")
+    with pytest.raises(ImproperlyConfigured, match="LOG_LEVEL"):
+        env.read_choice("LOG_LEVEL", "WARNING", ("DEBUG", "WARNING"))
+
+
+def ids(found) -> list[str]:
+    return [message.id for message in found]
+
+
+def test_a_key_that_no_header_carries_is_refused(settings):
+    settings.POLZA_API_KEY = "k\u00e9y"
+    assert ids(checks.check_providers()) == ["counterfoil.E007"]
+
+
+def test_a_certificate_without_its_key_is_refused(settings):
+    settings.SANDBOX_CERTFILE = "cert.pem"
+    assert ids(checks.check_providers()) == ["counterfoil.E008"]
+
+
+@pytest.mark.parametrize("name", ["LOST_RETENTION", "RESULT_RETENTION"])
+def test_a_call_is_not_given_up_before_it_is_in_doubt(settings, name):
+    setattr(settings, name, settings.CALL_DEADLINE / 2)
+    assert ids(checks.check_timing()) == ["counterfoil.E002"]
