@@ -75,7 +75,7 @@ def _step(
         state = _state_at(JobState(job.state))
     return Step(
         name=name,
-        title=_title(name),
+        title=_title(name, state),
         state=state,
         detail=_detail(name, state, job, story),
         lasted=None if name == "reserved" else _lasted(span, state, job, now),
@@ -98,10 +98,11 @@ def _lasted(span: _Span, state: str, job: Job, now: datetime) -> timedelta | Non
     return (span.ended or job.ended_at or now) - span.began
 
 
-def _title(name: str) -> str:
+def _title(name: str, state: str) -> str:
+    is_ahead = state in ("waiting", "current", "stopped")
     return {
         "reserved": _("Slot reserved"),
-        "sent": _("Sent to the provider"),
+        "sent": _("Sending to the provider") if is_ahead else _("Sent to the provider"),
         "generating": _("Generating"),
         "saving": _("Saving the picture"),
     }[name]

@@ -45,9 +45,15 @@ OFFER = Offer("sandbox", "test-picture")
 
 
 def queued(
-    account: Account, now: datetime, *, prompt: str = PROMPT, fault: str = "", offer: Offer = OFFER
+    account: Account,
+    now: datetime,
+    *,
+    prompt: str = PROMPT,
+    aspect_ratio: str = "1:1",
+    fault: str = "",
+    offer: Offer = OFFER,
 ) -> Job:
-    order = PictureOrder(prompt=prompt, aspect_ratio="1:1", offer=offer, fault=fault)
+    order = PictureOrder(prompt=prompt, aspect_ratio=aspect_ratio, offer=offer, fault=fault)
     job = order_picture(account=account, order=order, form_key=uuid.uuid4().hex, now=now)
     assert isinstance(job, Job), job
     return again(job)

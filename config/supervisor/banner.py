@@ -61,7 +61,8 @@ def sandbox_line() -> str:
     if not runs_sandbox():
         return "off"
     if all(model.startswith("sandbox:") for model in settings.IMAGE_MODELS):
-        return f"{settings.SANDBOX_URL} (no provider key is set: pictures are test pictures)"
+        why = "" if settings.POLZA_API_KEY else "no provider key is set: "
+        return f"{settings.SANDBOX_URL} ({why}pictures are test pictures)"
     return settings.SANDBOX_URL
 
 

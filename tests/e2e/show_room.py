@@ -140,7 +140,7 @@ def _sights_of_ana(now) -> dict[str, Sight]:
         name = lead.__name__
         began = now - LONG_AGO.get(name, timedelta(seconds=40 + 7 * number))
         if name == "ready":
-            job = _ready_with_picture(account, began, PROMPTS[name], "3:2")
+            job = _ready_with_picture(account, began, PROMPTS[name], "16:9")
             sights["picture"] = Sight(f"/images/{job.pictures.get().pk}", "ana")
             sights["reuse"] = Sight(f"/images/new?from={job.pk}", "ana")
         else:
@@ -187,7 +187,7 @@ def _ready_with_picture(account, began, prompt: str, ratio: str):
     from providers.sandbox.drawing import draw_picture
     from tests import rows
 
-    job = rows.saving(account, began, prompt=prompt)
+    job = rows.saving(account, began, prompt=prompt, aspect_ratio=ratio)
     picture = draw_picture(prompt, ratio)
     return rows.delivered(job, began + 6 * rows.SECOND, picture=picture)
 

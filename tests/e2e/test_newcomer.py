@@ -45,6 +45,13 @@ def test_from_the_first_page_to_the_file_by_clicks(page):
     assert saved(page) == draw_picture(PROMPT, "1:1")
 
 
+def test_the_terminal_stays_quiet(site, page):
+    order(page)
+    expect_state(page, "Ready")
+    assert "Warning" not in site.logs()
+    assert "Traceback" not in site.logs()
+
+
 def test_the_stages_go_by_without_a_reload(page):
     order(page)
     page.evaluate(WATCH_STEPS)
