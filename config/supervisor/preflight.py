@@ -56,6 +56,8 @@ def check_no_other_up(records: Records) -> None:
     other = records.running_up()
     if other:
         raise Refused(f"DATA_DIR {settings.DATA_DIR} is in use by a running site (process {other})")
+    if not records.claim():
+        raise Refused(f"DATA_DIR {settings.DATA_DIR} is in use: another site is starting there")
     swept = records.sweep()
     if swept:
         say(f"counterfoil: ended what an earlier start had left running: {', '.join(swept)}")

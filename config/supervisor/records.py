@@ -1,8 +1,11 @@
 """`up.json` in the data folder: which processes this site runs, so that the next start can tell.
 
 A process id alone proves nothing, since ids are used again; with the instant it started it does.
+The record is written once something runs; of two starts at the same time `up.lock` lets one win.
 """
 
+import errno
+import fcntl
 import json
 import os
 import signal
@@ -45,6 +48,17 @@ class Records:
         draft = self.path.with_suffix(".draft")
         draft.write_text(json.dumps(record, indent=1), encoding="utf-8")
         draft.replace(self.path)
+
+    def claim(self) -> bool:
+        """False when another process of this host has the folder. It is ours until we end, however
+        we end; by lockf, which no fork inherits. A file system without locks refuses nobody."""
+        file = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as exc:
+            os.close(file)
+            return exc.errno not in (errno.EACCES, errno.EAGAIN)
+        return True
 
     def running_up(self) -> int:
         """The id of an `up` that runs on this folder and this host; 0 if there is none."""

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from config.supervisor.records import Records, start_mark
+from tests.site_process import ROOT
 
 
 @pytest.fixture
@@ -74,6 +75,25 @@ def test_no_record_and_a_broken_one_are_an_empty_one(records):
     assert records.running_up() == 0
     records.path.write_text("{")
     assert records.sweep() == []
+
+
+CLAIM = """
+import sys, time
+from pathlib import Path
+from config.supervisor.records import Records
+print(Records(Path(sys.argv[1])).claim(), flush=True)
+time.sleep(60)
+"""
+
+
+def test_of_two_starts_one_has_the_folder_until_it_ends(records, tmp_path):
+    with subprocess.Popen(
+        [sys.executable, "-c", CLAIM, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    ) as first:
+        assert first.stdout.readline() == "True\n"
+        assert not records.claim()
+        first.kill()
+    assert records.claim()
 
 
 def test_a_process_that_ended_has_no_mark(sleeper):
