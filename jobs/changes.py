@@ -4,10 +4,13 @@ the version raised and the event written in the same transaction."""
 import uuid
 from datetime import datetime
 
+from django.db import connection
 from django.db.models import F
 
 from jobs.models import Event, Job
 from jobs.states import ENDS, SOURCES, JobState
+
+LIVE_CHANNEL = "counterfoil_job"
 
 
 def move(
@@ -34,3 +37,7 @@ def note(job_id: uuid.UUID, *, event: str, now: datetime, **facts: object) -> No
 
 def _write_event(job_id: uuid.UUID, name: str, now: datetime, facts: dict[str, object]) -> None:
     Event.objects.create(job_id=job_id, name=name, at=now, facts=facts)
+    if connection.vendor == "postgresql":
+        # Told at the commit, and once for a job however often it changed.
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_notify(%s, %s)", [LIVE_CHANNEL, str(job_id)])

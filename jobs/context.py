@@ -13,7 +13,7 @@ from jobs.sentences import refusal_in_words
 from providers.registry import offers
 from quotas import ledger
 from quotas.ledger import Balance
-from quotas.models import Kind
+from quotas.models import Account, Kind
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,14 @@ class Quota:
 
 def site(request: HttpRequest) -> dict[str, object]:
     return {
-        "quota": SimpleLazyObject(lambda: quota_of(request)),
+        "quota": SimpleLazyObject(lambda: quota_of(request.account)),  # type: ignore[attr-defined]
         "makes_test_pictures": makes_test_pictures(),
         "has_provider_key": bool(settings.POLZA_API_KEY),
     }
 
 
-def quota_of(request: HttpRequest) -> Quota:
+def quota_of(account: Account) -> Quota:
     now = timezone.now()
-    account = request.account  # type: ignore[attr-defined]
     return Quota(ledger.balance_of(account, Kind.IMAGE, ledger.utc_day(now)), now)
 
 

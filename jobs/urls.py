@@ -3,7 +3,8 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from jobs.views import gallery, home, jobs, pictures
+from jobs.live.streams import job_stream
+from jobs.views import gallery, health, home, jobs, pictures
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -11,7 +12,10 @@ urlpatterns = [
     path("images/<uuid:picture_id>", pictures.picture_page, name="picture"),
     path("images/<uuid:picture_id>/file", pictures.picture_file, name="picture_file"),
     path("jobs/<uuid:job_id>", jobs.job_page, name="job"),
+    path("jobs/<uuid:job_id>/stream", job_stream, name="job_stream"),
     path("jobs/<uuid:job_id>/cancel", jobs.cancel_job, name="cancel_job"),
     path("gallery", gallery.gallery, name="gallery"),
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
     path("sign-out", LogoutView.as_view(next_page="home"), name="sign_out"),
 ]

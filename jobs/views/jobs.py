@@ -10,45 +10,20 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from jobs import heartbeats, outcomes, wording
+from jobs import outcomes
 from jobs.models import Job
-from jobs.sentences import Known, sentences_of
+from jobs.panels import panel_of
 from jobs.states import OPEN, JobState
-from jobs.steps import steps_of
 from jobs.views.pages import polled_status, show
-from jobs.views.rows import known_of, own_job
+from jobs.views.rows import own_job
 
 
 @require_safe
 def job_page(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     job = own_job(request, job_id)
-    is_open = job.state in OPEN
-    context = {
-        **_told(known_of(job)),
-        "is_open": is_open,
-        "has_news": request.GET.get("seen") != str(job.version),
-        "stands_still": is_open and not heartbeats.site_moves(timezone.now()),
-    }
-    status = polled_status(request, goes_on=is_open)
+    context = {**panel_of(job), "has_news": request.GET.get("seen") != str(job.version)}
+    status = polled_status(request, goes_on=job.state in OPEN)
     return show(request, "job.html", part="_job_live.html", context=context, status=status)
-
-
-def _told(known: Known) -> dict[str, object]:
-    job = known.job
-    return {
-        "job": job,
-        "pictures": list(job.pictures.order_by("position")),
-        "steps": steps_of(job, known.events, known.now),
-        "sentences": sentences_of(known),
-        "actions": wording.actions_of(job.state, job.reason),
-        "history": [
-            (event.at, wording.event_in_words(event.name, event.facts, job.reason))
-            for event in known.events
-        ],
-        "maker": known.call or job.params,
-        "elapsed": (job.ended_at or known.now) - job.created_at,
-        "is_test": job.params.get("provider") == "sandbox",
-    }
 
 
 @require_POST

@@ -24,7 +24,11 @@ LOOKED_AT = {
     "gallery": "/gallery",
     "cancel_job": "/jobs/{job}/cancel",
     "sign_out": "/sign-out",
+    "healthz": "/healthz",
+    "readyz": "/readyz",
 }
+# Never ends by itself; `tests/site/test_live.py` reads it from a real server.
+STREAMS = {"job_stream"}
 READS = ("SELECT", "SAVEPOINT", "RELEASE SAVEPOINT")
 # Four for session, user, account and balance; then home: in progress, ended, their pictures,
 # heartbeats; gallery: the same and the pictures of what is in progress (none: no query); a job:
@@ -71,7 +75,7 @@ def writes_in(queries: list[str]) -> list[str]:
 
 
 def test_every_address_is_listed():
-    assert names_of_addresses() == set(LOOKED_AT)
+    assert names_of_addresses() == set(LOOKED_AT) | STREAMS
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "htmx"])

@@ -1,0 +1,71 @@
+"""One open page as a stream of server-sent events: the present state, each new one, the end."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+
+from asgiref.sync import sync_to_async
+from django.db import connections
+from django.http import HttpRequest, StreamingHttpResponse
+from django.views.decorators.http import require_GET
+
+from jobs.live.hub import Hub, hub
+from jobs.views.rows import own_job
+
+COMMENT_EVERY = 15.0
+LONGEST = 600.0
+COMMENT = b": still here\n\n"
+
+
+def close(why: str) -> bytes:
+    """The client's word to stop; without a data line a browser would not deliver it."""
+    return f"event: close\ndata: {why}\n\n".encode()
+
+
+@require_GET
+async def job_stream(request: HttpRequest, job_id: uuid.UUID) -> StreamingHttpResponse:
+    """Somebody else's job is a 404, as its page is. No database connection stays open."""
+    account_id = await sync_to_async(_account_that_owns)(request, job_id)
+    response = StreamingHttpResponse(
+        _events(hub(), job_id, account_id), content_type="text/event-stream"
+    )
+    response["Cache-Control"] = "no-cache"
+    response["X-Accel-Buffering"] = "no"
+    return response
+
+
+def _account_that_owns(request: HttpRequest, job_id: uuid.UUID) -> int:
+    try:
+        return own_job(request, job_id).account_id
+    finally:
+        connections.close_all()
+
+
+async def _events(here: Hub, job_id: uuid.UUID, account_id: int) -> AsyncIterator[bytes]:
+    """Subscribes when it is first read, so that a stream nobody reads leaves nothing behind."""
+    ends_at = here.loop.time() + LONGEST
+    subscription = here.subscribe(job_id, account_id)
+    sent = 0
+    try:
+        await here.state_of(job_id)
+        while True:
+            subscription.woken.clear()
+            state = here.states.get(job_id)
+            if state and state.version > sent:
+                sent = state.version
+                yield state.event
+            if state and state.has_ended:
+                yield close("ended")
+                return
+            if subscription.replaced:
+                yield close("replaced")
+                return
+            patience = min(COMMENT_EVERY, ends_at - here.loop.time())
+            if patience <= 0:
+                return
+            try:
+                await asyncio.wait_for(subscription.woken.wait(), patience)
+            except TimeoutError:
+                yield COMMENT
+    finally:
+        here.leave(subscription)

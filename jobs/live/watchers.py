@@ -1,0 +1,83 @@
+"""Notice that jobs may have changed. A watcher runs in the hub's one thread and blocks there.
+
+`wait(seconds)` returns True when watched rows should be compared: because the database moved, or
+because nothing was heard for so long that it is better to look.
+"""
+
+import time
+from typing import Protocol
+
+import psycopg
+from django.db import OperationalError, connection
+
+from jobs.changes import LIVE_CHANNEL
+
+SQLITE_LOOK_EVERY = 0.015
+LOOK_ANYWAY_AFTER = 5.0
+
+
+class Watcher(Protocol):
+    def wait(self, seconds: float) -> bool: ...
+    def close(self) -> None: ...
+
+
+class SqliteWatcher:
+    """`PRAGMA data_version` moves with every commit of any other connection: microseconds to ask,
+    so it is asked often, and rows are read only when it moved."""
+
+    def __init__(self) -> None:
+        self._seen: int | None = None
+
+    def wait(self, seconds: float) -> bool:
+        until = time.monotonic() + seconds
+        with connection.cursor() as cursor:
+            while True:
+                version = cursor.execute("PRAGMA data_version").fetchone()[0]
+                if version != self._seen:
+                    self._seen = version
+                    return True
+                if time.monotonic() >= until:
+                    return False
+                time.sleep(SQLITE_LOOK_EVERY)
+
+    def close(self) -> None:
+        connection.close()
+
+
+class PostgresWatcher:
+    """LISTEN on a connection of its own; a lost one raises, and whoever starts again looks first.
+    A notification can be lost with its connection: so every few seconds it is better to look."""
+
+    def __init__(self) -> None:
+        self._listening: psycopg.Connection | None = None
+        self._looked_at = 0.0
+
+    def wait(self, seconds: float) -> bool:
+        try:
+            if self._listening is None:
+                self._listening = self._listen()
+                return True
+            heard = list(self._listening.notifies(timeout=seconds, stop_after=1))
+        except psycopg.Error as exc:
+            raise OperationalError(type(exc).__name__) from exc
+        overdue = time.monotonic() - self._looked_at >= LOOK_ANYWAY_AFTER
+        if heard or overdue:
+            self._looked_at = time.monotonic()
+        return bool(heard) or overdue
+
+    def close(self) -> None:
+        if self._listening is not None:
+            self._listening.close()
+        connection.close()
+
+    def _listen(self) -> psycopg.Connection:
+        parameters = connection.get_connection_params()
+        for name in ("cursor_factory", "context", "server_side_binding"):
+            parameters.pop(name, None)
+        listening = psycopg.connect(**parameters, autocommit=True)
+        listening.execute(f"LISTEN {LIVE_CHANNEL}")
+        return listening
+
+
+def watcher() -> Watcher:
+    return PostgresWatcher() if connection.vendor == "postgresql" else SqliteWatcher()

@@ -1,0 +1,50 @@
+"""What the panel of a job shows, read once from its rows: for its page and for its stream."""
+
+from django.utils import timezone
+
+from jobs import heartbeats, wording
+from jobs.models import Job
+from jobs.pictures import work_of
+from jobs.sentences import MOST_AHEAD, Known, sentences_of
+from jobs.states import OPEN, JobState
+from jobs.steps import steps_of
+from providers.models import Call
+
+
+def panel_of(job: Job) -> dict[str, object]:
+    known = known_of(job)
+    is_open = job.state in OPEN
+    return {
+        "job": job,
+        "is_open": is_open,
+        "stands_still": is_open and not heartbeats.site_moves(known.now),
+        "pictures": list(job.pictures.order_by("position")),
+        "steps": steps_of(job, known.events, known.now),
+        "sentences": sentences_of(known),
+        "actions": wording.actions_of(job.state, job.reason),
+        "history": [
+            (event.at, wording.event_in_words(event.name, event.facts, job.reason))
+            for event in known.events
+        ],
+        "maker": known.call or job.params,
+        "elapsed": (job.ended_at or known.now) - job.created_at,
+        "is_test": job.params.get("provider") == "sandbox",
+    }
+
+
+def known_of(job: Job) -> Known:
+    """Three queries, whatever the job has been through."""
+    return Known(
+        job=job,
+        events=tuple(job.events.order_by("pk")),
+        call=Call.objects.of_work(work_of(job.pk)).last(),
+        ahead=_ahead_of(job),
+        now=timezone.now(),
+    )
+
+
+def _ahead_of(job: Job) -> int:
+    if job.state != JobState.QUEUED:
+        return 0
+    earlier = Job.objects.filter(state=JobState.QUEUED, created_at__lt=job.created_at)
+    return earlier[:MOST_AHEAD].count()

@@ -1,0 +1,55 @@
+"""For machines: is the process alive, and can the site do its work. No page, no quota, no cookie."""
+
+from collections.abc import Callable
+
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, JsonResponse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from jobs import heartbeats
+from jobs.live.hub import open_streams
+
+
+@never_cache
+@require_safe
+def healthz(request: HttpRequest) -> JsonResponse:
+    """The process answers, whatever became of the database; `streams` are the open live pages."""
+    return JsonResponse({"status": "ok", "streams": open_streams()})
+
+
+@never_cache
+@require_safe
+def readyz(request: HttpRequest) -> JsonResponse:
+    """200 when pictures can be ordered and made, otherwise 503 naming what is missing."""
+    found = {name: _holds(check) for name, check in READY.items()}
+    ready = all(found.values())
+    return JsonResponse({"ready": ready, **found}, status=200 if ready else 503)
+
+
+def _holds(check: Callable[[], bool]) -> bool:
+    try:
+        return check()
+    except DatabaseError:
+        return False
+
+
+def _database() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return True
+
+
+def _migrations() -> bool:
+    executor = MigrationExecutor(connection)
+    return not executor.migration_plan(executor.loader.graph.leaf_nodes())
+
+
+READY: dict[str, Callable[[], bool]] = {
+    "database": _database,
+    "migrations": _migrations,
+    "ticker": lambda: heartbeats.ticker_is_alive(timezone.now()),
+    "workers": lambda: heartbeats.cluster_is_alive(timezone.now()),
+}
