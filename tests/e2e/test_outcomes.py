@@ -36,7 +36,6 @@ ENDS = [
         "2 of 3 left today · 1 on hold",
     ),
     ("poll_flaky", "Ready", "Ready in", "2 of 3 left today"),
-    ("result_cut", "Ready", "Ready in", "2 of 3 left today"),
 ]
 
 
