@@ -49,7 +49,7 @@ def site_roles() -> list[Role]:
         Role("sandbox", command("sandbox"), stops_last=True),
         Role("cluster", command("cluster"), holds_calls=True, waits_for=sandbox),
         Role("ticker", command("ticker")),
-        Role("web", (sys.executable, "-m", "granian", *web_options())),
+        Role("web", (sys.executable, "-P", "-m", "granian", *web_options())),
     ]
     return roles if runs_sandbox() else roles[1:]
 
@@ -83,8 +83,7 @@ class Child:
             tie = (sys.executable, "-I", "-S", str(TETHER), str(os.getpid()))
         popen = subprocess.Popen(
             [*tie, *role.command],
-            cwd=settings.BASE_DIR,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            env=_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -120,6 +119,17 @@ class Child:
     def ending(self) -> str:
         code = self.popen.returncode
         return f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+
+
+def _environment() -> dict[str, str]:
+    """A child stays in our working directory, so that a relative DATA_DIR is the same folder to
+    all; it finds the code by PYTHONPATH."""
+    code = [str(settings.BASE_DIR), os.environ.get("PYTHONPATH", "")]
+    return {
+        **os.environ,
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONPATH": os.pathsep.join(filter(None, code)),
+    }
 
 
 def say(text: str) -> None:

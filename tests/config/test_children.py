@@ -1,0 +1,36 @@
+"""What a child of `up` finds around it."""
+
+import sys
+
+import pytest
+
+from config.supervisor.children import Child, Role, site_roles
+
+
+@pytest.fixture
+def ended(tmp_path, monkeypatch):
+    """ended(command): what a child said, started by an `up` that works in `tmp_path`."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*command: str) -> None:
+        child = Child.start(Role("part", command))
+        child.popen.wait(25)
+        child.end_group()
+        assert child.popen.returncode == 0
+
+    return run
+
+
+def test_a_relative_folder_is_the_same_one_to_up_and_to_its_children(ended, tmp_path):
+    ended(sys.executable, "-c", "open('here', 'w').close()")
+    assert (tmp_path / "here").exists()
+
+
+def test_the_code_is_found_from_anywhere(ended, tmp_path):
+    (tmp_path / "config.py").write_text("raise SystemExit('a stranger')")
+    ended(sys.executable, "-P", "-c", "import config.supervisor.children")
+
+
+def test_the_web_process_takes_no_code_from_the_working_directory():
+    web = next(role for role in site_roles() if role.name == "web")
+    assert web.command[1] == "-P"
