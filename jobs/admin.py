@@ -8,11 +8,15 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
+from django_q.models import Schedule
 
 from jobs import changes, leases, queue
 from jobs.models import Event, Job, Picture, Stage
 from providers.staff import ChoiceFilter, ReadOnlyAdmin, ReadOnlyInline, uuids_from
 from quotas.models import Kind
+
+# The queue's schedules are fixed and made at each start; a malformed one would stop them all.
+admin.site.unregister(Schedule)
 
 
 class KindFilter(ChoiceFilter):

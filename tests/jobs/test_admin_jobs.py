@@ -162,3 +162,8 @@ def test_list_counts_no_whole_table(staff_client, account, now):
 
 def test_site_has_its_name(staff_client):
     assert "Counterfoil" in text_of(staff_client.get("/admin/"))
+
+
+def test_the_schedules_of_the_queue_are_not_for_staff_to_edit(staff_client):
+    assert staff_client.get("/admin/django_q/schedule/").status_code == 404
+    assert "/admin/django_q/schedule/" not in staff_client.get("/admin/").content.decode()
