@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.crypto import salted_hmac
 
 from config import data_dir, env
 
@@ -172,8 +173,9 @@ CACHES = {
 }
 
 # What was measured to work, and why each stands so, is in docs/adr/0005-queue.md.
+# Messages are signed: a cluster would throw away those of a site with another key on this Redis.
 Q_CLUSTER = {
-    "name": "counterfoil",
+    "name": f"counterfoil-{salted_hmac('queue', 'name', secret=SECRET_KEY).hexdigest()[:12]}",
     "label": "Queue",
     "workers": WORKERS,
     "timeout": JOB_TIMEOUT,

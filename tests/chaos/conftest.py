@@ -74,9 +74,9 @@ def stores(request, tmp_path_factory):
     server = request.getfixturevalue("postgres_url")
     queue = request.getfixturevalue("redis_url")
     with redis.Redis.from_url(queue) as client, databases.postgres_copy(server) as database:
-        client.delete("django_q:counterfoil:q")
         yield {"DATABASE_URL": database.url, "REDIS_URL": queue}
-        client.delete("django_q:counterfoil:q")
+        for left in client.scan_iter("django_q:counterfoil-*:q"):
+            client.delete(left)
 
 
 @pytest.fixture(scope="module")
