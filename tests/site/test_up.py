@@ -84,8 +84,8 @@ class TestEnd:
         assert time.monotonic() - asked_at < 5 * ENDS_WITHIN
 
     def test_killed_it_takes_everything_with_it(self, site):
+        site.wait_until(lambda: len(site.processes()) >= 10)
         processes = site.processes()
-        assert len(processes) >= 10
         site.up.kill()
         wait_until(lambda: running(processes) == [], seconds=5 * ENDS_WITHIN)
 
