@@ -10,10 +10,11 @@ import time
 import uuid
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 
 from django.conf import settings
 from django.db import DatabaseError, connection
-from django.db.models import F, Q
+from django.db.models import Q
 from django.utils import timezone
 
 from jobs import changes, engine, faultpoints, heartbeats, holders, leases, outcomes, queue
@@ -140,18 +141,37 @@ def follow_poll(call: Call, answer: Polled, now: datetime) -> None:
 
 def wake_due(now: datetime) -> None:
     """Put due stages into the queue, no more than it has room for; set killers aside."""
+    killers = Stage.objects.unfinished().filter(
+        leased_until__lte=now, tries__gte=leases.DEATHS_BEFORE_DELAY
+    )
+    for stage in killers[:MOST_A_TICK]:
+        set_aside(stage, now)
+    stages = _due_stages(now)
+    room = 4 * settings.WORKERS - queue.waiting() if stages else 0
+    for stage in stages[: max(room, 0)]:
+        # A queue that takes nothing may need seconds to say so: once a tick is enough.
+        if _mark_woken(stage, now) and not queue.enqueue(stage.job_id):
+            return
+
+
+def _due_stages(now: datetime) -> list[Stage]:
+    """Lapsed leases, then what was never put into the queue, then what nobody took out of it.
+    Each is read in the order of its index, so that a long queue costs no sorting."""
+    most = 4 * settings.WORKERS
     again = now - settings.WAKE_AGAIN_AFTER
-    due = Stage.objects.due(now).filter(Q(woken_at=None) | Q(woken_at__lte=again))
-    stages = list(due.order_by(F("woken_at").asc(nulls_first=True), "pk")[:MOST_A_TICK])
-    if not stages:
-        return
-    room = 4 * settings.WORKERS - queue.waiting()
-    for stage in stages:
-        if stage.lease_token and stage.tries >= leases.DEATHS_BEFORE_DELAY:
-            set_aside(stage, now)
-        elif room > 0 and _mark_woken(stage, now):
-            # A queue that takes nothing may need seconds to say so: once a tick is enough.
-            room = room - 1 if queue.enqueue(stage.job_id) else 0
+    unfinished = Stage.objects.unfinished()
+    lapsed = unfinished.filter(
+        Q(woken_at=None) | Q(woken_at__lte=again),
+        leased_until__lte=now,
+        tries__lt=leases.DEATHS_BEFORE_DELAY,
+    )
+    due = unfinished.filter(due_at__lte=now).order_by("due_at")
+    parts = (
+        lapsed.order_by("leased_until"),
+        due.filter(woken_at=None),
+        due.filter(woken_at__lte=again),
+    )
+    return list(chain.from_iterable(part[:most] for part in parts))[:most]
 
 
 def set_aside(stage: Stage, now: datetime) -> None:

@@ -24,6 +24,8 @@ class Role:
     command: tuple[str, ...]
     # The cluster's workers hold paid requests: a stop waits for them, and it alone can be wedged.
     holds_calls: bool = False
+    # The ticker shows that it lives; a stopped or hanging one is no dead child.
+    beats: bool = False
     # The sandbox is a provider: it must not go while a worker still talks to it.
     stops_last: bool = False
     # What must answer before this one is started: a worker that finds the sandbox's port closed
@@ -48,7 +50,7 @@ def site_roles() -> list[Role]:
     roles = [
         Role("sandbox", command("sandbox"), stops_last=True),
         Role("cluster", command("cluster"), holds_calls=True, waits_for=sandbox),
-        Role("ticker", command("ticker")),
+        Role("ticker", command("ticker"), beats=True),
         Role("web", (sys.executable, "-P", "-m", "granian", *web_options())),
     ]
     return roles if runs_sandbox() else roles[1:]

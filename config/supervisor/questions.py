@@ -19,10 +19,11 @@ FRESH_FOR = 5.0
 class Answer:
     busy_workers: int
     cluster_is_wedged: bool
+    ticker_is_silent: bool
     at: float
 
 
-NOTHING = Answer(busy_workers=0, cluster_is_wedged=False, at=0.0)
+NOTHING = Answer(busy_workers=0, cluster_is_wedged=False, ticker_is_silent=False, at=0.0)
 
 
 class Questions:
@@ -50,5 +51,10 @@ class Questions:
 def ask() -> Answer:
     from jobs import heartbeats, leases
 
-    at = time.monotonic()
-    return Answer(leases.busy_workers(), heartbeats.cluster_is_wedged(timezone.now()), at)
+    at, now = time.monotonic(), timezone.now()
+    return Answer(
+        busy_workers=leases.busy_workers(),
+        cluster_is_wedged=heartbeats.cluster_is_wedged(now),
+        ticker_is_silent=not heartbeats.ticker_is_alive(now),
+        at=at,
+    )

@@ -15,6 +15,7 @@ from config.supervisor.questions import Answer
 LOOK_EVERY = 0.05
 KILL_AFTER = 3.5
 LONGEST_WAIT = 10.0
+SILENT_FOR = 15.0
 KILL_LAST_AFTER = 1.0
 # Under `make` one SIGTERM comes twice, from the caller and from make: that is no second wish.
 SECOND_SIGNAL_AFTER = 0.5
@@ -41,6 +42,7 @@ class Keeper:
         self.role = role
         self.child: Child | None = None
         self.wedged_since: float | None = None
+        self.silent_since: float | None = None
         self._start_at = 0.0
         self._waits_since: float | None = None
         self._back_off = BackOff()
@@ -68,7 +70,7 @@ class Keeper:
         child.end_group()
         delay = self._back_off.delay_after(now - child.started_at)
         self._start_at = now + delay
-        self.child = self.wedged_since = None
+        self.child = self.wedged_since = self.silent_since = None
         say(f"counterfoil: {self.role.name} {child.ending()}; starting it again in {delay:g} s")
 
     def end_if_wedged(self, answer: Answer, now: float, *, grace: float, patience: float) -> None:
@@ -83,6 +85,18 @@ class Keeper:
             self.wedged_since = now
         if answer.busy_workers == 0 or now - self.wedged_since >= patience:
             say(f"counterfoil: {self.role.name} takes no work any more; ending it")
+            self.child.end_group()
+
+    def end_if_silent(self, answer: Answer, now: float) -> None:
+        """Silent for long although the database could be asked: stopped, or hanging."""
+        if self.child is None or not answer.ticker_is_silent:
+            self.silent_since = None
+            return
+        if self.silent_since is None:
+            self.silent_since = max(now, self.child.started_at)
+        if now - self.silent_since >= SILENT_FOR:
+            say(f"counterfoil: {self.role.name} shows no life any more; ending it")
+            self.silent_since = None
             self.child.end_group()
 
 
@@ -128,6 +142,8 @@ class House:
         if any(changes):
             self.changed(self.pids())
         for keeper in self.keepers:
+            if keeper.role.beats:
+                keeper.end_if_silent(answer, now)
             if keeper.role.holds_calls:
                 keeper.end_if_wedged(
                     answer, now, grace=self.wedge_grace, patience=self.submit_timeout

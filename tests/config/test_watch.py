@@ -14,7 +14,7 @@ import pytest
 
 from config.supervisor.children import Child, Role
 from config.supervisor.questions import NOTHING, Answer
-from config.supervisor.watch import LONGEST_WAIT, BackOff, House, Keeper
+from config.supervisor.watch import LONGEST_WAIT, SILENT_FOR, BackOff, House, Keeper
 from tests.site_process import free_port, wait_until
 
 OBEYS = "import time; time.sleep(60)"
@@ -57,7 +57,7 @@ class Site:
     seen: list[dict] = field(default_factory=list)
 
     def says(self, *, busy: int = 0, wedged: bool = False) -> None:
-        self.answer[:] = [Answer(busy, wedged, at=0.0)]
+        self.answer[:] = [Answer(busy, wedged, ticker_is_silent=False, at=0.0)]
 
     def look_until(self, condition) -> None:
         def look():
@@ -288,3 +288,30 @@ def test_who_waits_in_vain_starts_without():
     assert not keeper.look(1.0 + LONGEST_WAIT - 0.1)
     assert keeper.look(1.0 + LONGEST_WAIT)
     keeper.child.end_group()
+
+
+SILENT = Answer(busy_workers=0, cluster_is_wedged=False, ticker_is_silent=True, at=0.0)
+
+
+@pytest.fixture
+def ticker():
+    keeper = Keeper(Role("ticker", (sys.executable, "-c", OBEYS), beats=True))
+    keeper.look(time.monotonic())
+    yield keeper
+    keeper.child.end_group()
+
+
+def test_a_ticker_that_stays_silent_is_ended(ticker):
+    now = time.monotonic()
+    ticker.end_if_silent(SILENT, now)
+    assert not ticker.child.has_ended()
+    ticker.end_if_silent(SILENT, now + SILENT_FOR)
+    assert ticker.child.has_ended()
+
+
+def test_a_ticker_that_was_heard_in_between_goes_on(ticker):
+    now = time.monotonic()
+    ticker.end_if_silent(SILENT, now)
+    ticker.end_if_silent(NOTHING, now + SILENT_FOR)
+    ticker.end_if_silent(SILENT, now + SILENT_FOR + 1)
+    assert not ticker.child.has_ended()

@@ -238,3 +238,17 @@ def test_a_ticker_that_runs_shows_signs_of_life(clock, running, ticker):
     ticker.poll_due = lambda now: stop.set()
     ticker.run(stop)
     assert heartbeats.ticker_is_alive(timezone.now())
+
+
+def test_what_was_never_put_into_the_queue_comes_before_what_waits_in_it(
+    clock, order, enqueued, ticker, settings
+):
+    settings.WORKERS = 1
+    waiting = [order(str(number)) for number in range(6)]
+    clock.shift(settings.WAKE_AGAIN_AFTER)
+    fresh = order("fresh", at=timezone.now())
+    Stage.objects.filter(job=fresh).update(woken_at=None)
+    enqueued.clear()
+    wake_due(timezone.now())
+    woken = [arguments[0] for task, arguments in enqueued]
+    assert woken == [str(fresh.pk), *(str(job.pk) for job in waiting[:3])]
