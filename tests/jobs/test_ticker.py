@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from jobs import engine, heartbeats, holders, leases, outcomes
 from jobs.models import Heartbeat, Job, Stage
-from jobs.ticker import Ticker, follow_poll, tick_once_if_alone
+from jobs.ticker import Ticker, follow_poll, tick_once_if_alone, wake_due
 from providers.answers import Failed, NoAnswer, Running, Unknown, Why
 from providers.models import Call
 from tests.fakes import made
