@@ -40,6 +40,7 @@ class Job(models.Model):
     created_at = models.DateTimeField(_("created"))
     changed_at = models.DateTimeField(_("changed"))
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
+    unwanted_at = models.DateTimeField(_("nobody waits since"), null=True, blank=True)
 
     objects = JobQuerySet.as_manager()
 

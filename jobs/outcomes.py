@@ -126,8 +126,12 @@ def _follow_unknown(job: Job, call: Call, now: datetime, news: News) -> None:
 
 
 def _follow_rejected(job: Job, call: Call, now: datetime, news: News) -> None:
-    if _may_be_sent_again(call) and _wait_a_turn(job, call, now, news):
-        return
+    if _may_be_sent_again(call):
+        if job.unwanted_at:
+            _fail(job, now, reason="unwanted", cost_nothing=True)
+            return
+        if _wait_a_turn(job, call, now, news):
+            return
     _fail(job, now, reason=call.why, cost_nothing=True)
 
 

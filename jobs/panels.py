@@ -21,7 +21,7 @@ def panel_of(job: Job) -> dict[str, object]:
         "pictures": list(job.pictures.order_by("position")),
         "steps": steps_of(job, known.events, known.now),
         "sentences": sentences_of(known),
-        "actions": wording.actions_of(job.state, job.reason),
+        "actions": actions_of(job),
         "history": [
             (event.at, wording.event_in_words(event.name, event.facts, job.reason))
             for event in known.events
@@ -30,6 +30,10 @@ def panel_of(job: Job) -> dict[str, object]:
         "elapsed": (job.ended_at or known.now) - job.created_at,
         "is_test": job.params.get("provider") == "sandbox",
     }
+
+
+def actions_of(job: Job) -> tuple[str, ...]:
+    return wording.actions_of(job.state, job.reason, is_unwanted=job.unwanted_at is not None)
 
 
 def known_of(job: Job) -> Known:

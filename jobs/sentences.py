@@ -62,14 +62,30 @@ def _line(ahead: int) -> str:
 
 
 def _running(known: Known) -> list[str]:
+    return [_progress(known), *(_wish(known) or [you_can_leave()])]
+
+
+def _progress(known: Known) -> str:
     if known.said_at("made") or known.said_at("made_late"):
-        return [_("The picture is made. We fetch and store it."), you_can_leave()]
+        return _("The picture is made. We fetch and store it.")
     sent = known.said_at("sent")
     if sent and known.now - sent > USUALLY:
-        return [_("This takes longer than usual."), you_can_leave()]
+        return _("This takes longer than usual.")
     if known.job.params.get("provider") == "sandbox":
-        return [_("A test picture usually takes some seconds."), you_can_leave()]
-    return [_("Usually 3–6 minutes."), you_can_leave()]
+        return _("A test picture usually takes some seconds.")
+    return _("Usually 3–6 minutes.")
+
+
+def _wish(known: Known) -> list[str]:
+    """What becomes of a job that nobody waits for."""
+    unwanted_at = known.job.unwanted_at
+    if unwanted_at is None:
+        return []
+    at = wording.moment_in_words(unwanted_at, known.now)
+    return [
+        _("You stopped waiting at %(time)s; what was sent cannot be taken back.") % {"time": at},
+        _("If the picture comes, it is yours and takes the slot; if it fails, the slot is free."),
+    ]
 
 
 def _in_doubt(known: Known) -> list[str]:
@@ -77,13 +93,15 @@ def _in_doubt(known: Known) -> list[str]:
     if call is None:
         return [_("What became of the request is not known yet.")]
     if call.reference:
-        return [_silence(call, known.now), _no_second_try(), _asking(call, known.now)]
+        says = [_silence(call, known.now), _no_second_try(), _asking(call, known.now)]
+        return says + _wish(known)
     doubtful_at = known.said_at("unknown") or call.sent_at
     return [
         wording.doubt_in_words(call.rule, wording.moment_in_words(doubtful_at, known.now)),
         _no_second_try(),
         _("It gave us no number, so we cannot ask. If it was made and we learn of it, you get it."),
         slot_in_words(known),
+        *_wish(known),
     ]
 
 

@@ -14,6 +14,7 @@ urlpatterns = [
     path("jobs/<uuid:job_id>", jobs.job_page, name="job"),
     path("jobs/<uuid:job_id>/stream", job_stream, name="job_stream"),
     path("jobs/<uuid:job_id>/cancel", jobs.cancel_job, name="cancel_job"),
+    path("jobs/<uuid:job_id>/stop-waiting", jobs.stop_waiting, name="stop_waiting"),
     path("gallery", gallery.gallery, name="gallery"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

@@ -32,7 +32,7 @@ class Look:
 
 LOOKS: dict[str, Look] = {
     JobState.QUEUED: Look(JobState.QUEUED.label, "ring", ("cancel",)),
-    JobState.RUNNING: Look(JobState.RUNNING.label, "dot"),
+    JobState.RUNNING: Look(JobState.RUNNING.label, "dot", ("stop_waiting",)),
     JobState.IN_DOUBT: Look(JobState.IN_DOUBT.label, "diamond"),
     JobState.READY: Look(JobState.READY.label, "tick", ("download", "reuse")),
     JobState.FAILED: Look(JobState.FAILED.label, "cross", ("again",)),
@@ -65,7 +65,32 @@ REASONS: dict[str, Reason] = {
     "cancelled": Reason(gettext_lazy("The provider cancelled it.")),
     "deadline": Reason(gettext_lazy("The provider did not finish it in time.")),
     "transport": Reason(gettext_lazy("The provider could not be reached; nothing was sent.")),
+    "unwanted": Reason(gettext_lazy("It could not be sent at once, and you had stopped waiting.")),
     "not_fetched": Reason(gettext_lazy("It was made, but it could not be fetched.")),
+}
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked before an action that cannot be taken back."""
+
+    asks: "StrPromise"
+    says: "StrPromise"
+    yes: "StrPromise"
+    no: "StrPromise"
+
+
+QUESTIONS: dict[str, Question] = {
+    "stop_waiting": Question(
+        gettext_lazy("Stop waiting for this picture?"),
+        gettext_lazy(
+            "The request was sent and cannot be taken back; the provider may still make the "
+            "picture and charge for it. The slot stays on hold until that is known. If the "
+            "picture comes, it is yours; if it fails, the slot is free again."
+        ),
+        gettext_lazy("Stop waiting"),
+        gettext_lazy("Go on waiting"),
+    ),
 }
 
 EVENTS: dict[str, "StrPromise"] = {
@@ -85,6 +110,7 @@ EVENTS: dict[str, "StrPromise"] = {
     "failed_late": gettext_lazy("We learned that no picture was made."),
     "not_fetched": gettext_lazy("We stopped trying to fetch the file."),
     "cancelled": gettext_lazy("You cancelled it."),
+    "unwanted": gettext_lazy("You stopped waiting."),
     "given_up": gettext_lazy("We stopped asking: the outcome was never learned."),
     "set_aside": gettext_lazy("Something on this machine keeps failing. Next try at %(until)s."),
     "resumed": gettext_lazy("Staff had it tried again at once."),
@@ -106,11 +132,12 @@ def reason_in_words(reason: str) -> str:
     return str(REASONS.get(reason, REASONS["provider"]).says)
 
 
-def actions_of(state: str, reason: str) -> tuple[str, ...]:
-    """What the owner may do; a failure offers what mends its reason."""
+def actions_of(state: str, reason: str, *, is_unwanted: bool = False) -> tuple[str, ...]:
+    """What the owner may do; a failure offers what mends its reason. No wish is taken twice."""
     if state == JobState.FAILED:
         return (REASONS.get(reason, REASONS["provider"]).action,)
-    return LOOKS[state].actions
+    actions = LOOKS[state].actions
+    return tuple(name for name in actions if not (is_unwanted and name == "stop_waiting"))
 
 
 def event_in_words(name: str, facts: Mapping[str, object], reason: str = "") -> str:

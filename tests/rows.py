@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import transaction
 from PIL import Image
 
-from jobs import changes, leases, outcomes, pictures, ticker
+from jobs import changes, leases, outcomes, pictures, ticker, wishes
 from jobs.models import Job
 from jobs.ordering import PictureOrder, order_picture
 from jobs.states import JobState
@@ -73,6 +73,13 @@ def busy(account: Account, now: datetime, **order: str) -> Job:
 
 def generating(account: Account, now: datetime, **order: str) -> Job:
     return _answered(account, now, Accepted(f"gen_{uuid.uuid4().hex[:12]}"), order)
+
+
+def unwanted(account: Account, now: datetime, **order: str) -> Job:
+    """On its way, but its person waits no longer."""
+    job = generating(account, now, **order)
+    assert wishes.stop_waiting(job.pk, now + 3 * SECOND)
+    return again(job)
 
 
 def lost(account: Account, now: datetime, *, rule: str = "lost", **order: str) -> Job:
@@ -146,6 +153,7 @@ EVERY_STATE = (
     sending,
     busy,
     generating,
+    unwanted,
     lost,
     overdue,
     silent,

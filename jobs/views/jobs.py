@@ -1,4 +1,4 @@
-"""The page of one job, and cancelling it while it waits."""
+"""The page of one job, and what its owner may do: cancel it while it waits, stop waiting for it."""
 
 import uuid
 
@@ -8,11 +8,11 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from jobs import outcomes
+from jobs import outcomes, wishes, wording
 from jobs.models import Job
-from jobs.panels import panel_of
+from jobs.panels import actions_of, panel_of
 from jobs.states import OPEN, JobState
 from jobs.views.pages import polled_status, show
 from jobs.views.rows import own_job
@@ -31,6 +31,30 @@ def cancel_job(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     job = own_job(request, job_id)
     if not outcomes.cancel(job.pk, timezone.now()):
         messages.warning(request, _why_not_cancelled(job))
+    return _to_job(job)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def stop_waiting(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+    """A request that went back to the queue meanwhile is cancelled: that frees the slot."""
+    job = own_job(request, job_id)
+    if request.method == "POST":
+        now = timezone.now()
+        if not (wishes.stop_waiting(job.pk, now) or outcomes.cancel(job.pk, now)):
+            messages.warning(request, _("It had already ended."))
+        return _to_job(job)
+    return confirm(request, job, "stop_waiting")
+
+
+def confirm(request: HttpRequest, job: Job, action: str) -> HttpResponse:
+    """Ask first. Without a script this is a page; with one its form is shown as a dialog."""
+    if action not in actions_of(job):
+        return _to_job(job)
+    context = {"job": job, "action": action, "question": wording.QUESTIONS[action]}
+    return show(request, "confirm.html", part="confirm.html", context=context)
+
+
+def _to_job(job: Job) -> HttpResponse:
     response = redirect(reverse("job", args=[job.pk]))
     response.status_code = 303
     return response

@@ -21,6 +21,7 @@ PROMPTS = {
     "sending": "A blue door in a white wall, noon light",
     "busy": "An owl reading a newspaper, woodcut",
     "generating": "A portrait of a baker in soft window light",
+    "unwanted": "A ladder against an apple tree, gouache",
     "lost": "A harbour town in winter, seen from the sea, with boats and one red lighthouse",
     "overdue": "A glass of tea on a windowsill",
     "silent": "Three pears on a linen cloth, in the manner of an old still life",

@@ -20,6 +20,8 @@ SAYS = {
     "sending": "A test picture usually takes some seconds. You can close this page.",
     "busy": "All providers are busy. We keep your place. You can close this page.",
     "generating": "A test picture usually takes some seconds. You can close this page.",
+    "unwanted": "You stopped waiting at 12:00 UTC; what was sent cannot be taken back. If the "
+    "picture comes, it is yours and takes the slot; if it fails, the slot is free.",
     "lost": "The provider stopped answering at 12:00 UTC. It may have made and charged for the "
     "picture, so we did not try again. It gave us no number, so we cannot ask. If it was made and "
     "we learn of it, you get it. Your slot of 14 Mar stays on hold until 00:00 UTC.",
@@ -50,7 +52,17 @@ CHIPS = {
     "cancelled": "Cancelled",
     "not_confirmed": "Not confirmed",
 }
-OPEN = ("queued", "sending", "busy", "generating", "lost", "overdue", "silent", "saving")
+OPEN = (
+    "queued",
+    "sending",
+    "busy",
+    "generating",
+    "unwanted",
+    "lost",
+    "overdue",
+    "silent",
+    "saving",
+)
 each_state = pytest.mark.parametrize("make", rows.EVERY_STATE, ids=lambda make: make.__name__)
 
 
@@ -81,9 +93,10 @@ def test_no_wire_detail_reaches_the_page(ana_client, account, now, make):
 
 
 @each_state
-def test_open_job_is_polled_and_an_ended_one_is_not(ana_client, account, now, make):
-    shown = page(ana_client, make(account, now)).content.decode()
-    assert ('hx-trigger="every 3s"' in shown) == (make.__name__ in OPEN)
+def test_open_job_has_a_stream_and_an_ended_one_has_none(ana_client, account, now, make):
+    job = make(account, now)
+    shown = page(ana_client, job).content.decode()
+    assert (f'data-stream="/jobs/{job.pk}/stream"' in shown) == (make.__name__ in OPEN)
 
 
 @each_state
@@ -280,7 +293,8 @@ def test_looking_at_the_cancel_address_cancels_nothing(ana_client, account, now)
     [
         (rows.queued, {"cancel"}),
         (rows.busy, {"cancel"}),
-        (rows.generating, set()),
+        (rows.generating, {"stop_waiting"}),
+        (rows.unwanted, set()),
         (rows.lost, set()),
         (rows.ready, {"download-0", "reuse"}),
         (rows.failed, {"edit"}),
@@ -291,5 +305,5 @@ def test_looking_at_the_cancel_address_cancels_nothing(ana_client, account, now)
 )
 def test_only_what_is_possible_is_offered(ana_client, account, now, make, offered):
     shown = page(ana_client, make(account, now)).content.decode()
-    known = ("cancel", "download-0", "reuse", "edit", "again", "restart")
+    known = ("cancel", "download-0", "reuse", "edit", "again", "restart", "stop_waiting")
     assert {name for name in known if f'id="{name}"' in shown} == offered

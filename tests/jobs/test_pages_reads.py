@@ -23,6 +23,7 @@ LOOKED_AT = {
     "job": "/jobs/{job}",
     "gallery": "/gallery",
     "cancel_job": "/jobs/{job}/cancel",
+    "stop_waiting": "/jobs/{job}/stop-waiting",
     "sign_out": "/sign-out",
     "healthz": "/healthz",
     "readyz": "/readyz",

@@ -15,6 +15,7 @@ EXPECTED = {
     "sending": ["done", "current", "waiting", "waiting"],
     "busy": ["done", "current", "waiting", "waiting"],
     "generating": ["done", "done", "current", "waiting"],
+    "unwanted": ["done", "done", "current", "waiting"],
     "lost": ["done", "doubt", "waiting", "waiting"],
     "overdue": ["done", "done", "doubt", "waiting"],
     "silent": ["done", "done", "doubt", "waiting"],

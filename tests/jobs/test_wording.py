@@ -15,7 +15,7 @@ from providers.answers import Kind
 
 CODE = Path(jobs.__file__).parent
 ICONS = Path(jobs.__file__).parent.parent / "static" / "icons.svg"
-ACTIONS = {"cancel", "download", "reuse", "again", "edit", "restart"}
+ACTIONS = {"cancel", "download", "reuse", "again", "edit", "restart", "stop_waiting"}
 
 
 def written_events() -> set[str]:
@@ -43,7 +43,7 @@ def test_no_two_states_look_alike():
 
 
 def test_every_reason_of_a_failure_has_words():
-    assert set(wording.REASONS) == {*get_args(Kind), "not_fetched"}
+    assert set(wording.REASONS) == {*get_args(Kind), "not_fetched", "unwanted"}
 
 
 def test_every_event_has_words():
@@ -66,7 +66,17 @@ def test_actions_are_known(state, reason):
 
 @pytest.mark.parametrize("state", [JobState.RUNNING, JobState.IN_DOUBT])
 def test_a_second_try_is_never_offered_while_the_first_may_run(state):
-    assert wording.actions_of(state, "transport") == ()
+    assert set(wording.actions_of(state, "transport")) <= {"stop_waiting"}
+
+
+def test_a_wish_that_was_noted_is_not_offered_again():
+    assert wording.actions_of(JobState.RUNNING, "") == ("stop_waiting",)
+    assert wording.actions_of(JobState.RUNNING, "", is_unwanted=True) == ()
+
+
+def test_every_question_belongs_to_an_action():
+    offered = {action for look in wording.LOOKS.values() for action in look.actions}
+    assert set(wording.QUESTIONS) <= offered
 
 
 def test_refused_prompt_offers_to_edit_it():
