@@ -161,6 +161,17 @@ DATABASES = {"default": _database()}
 # 60 s in workers (0 makes the queue reconnect at every poll); the web process sets 0, since a
 # thread of its own serves each request there.
 DATABASES["default"]["CONN_MAX_AGE"] = env.read_int("CONN_MAX_AGE", 60)
+# The web process alone has a pool: a thousand people who come at once, after a restart say, share
+# these connections instead of asking the server for a thousand.
+DATABASE_POOL = env.read_int("DATABASE_POOL", 0, most=1000)
+if DATABASE_POOL and DATABASES["default"]["ENGINE"].endswith("postgresql"):
+    DATABASES["default"]["CONN_MAX_AGE"] = 0
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+    DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {
+        "min_size": 1,
+        "max_size": DATABASE_POOL,
+        "timeout": 10,
+    }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES = {
