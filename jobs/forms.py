@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from jobs.models import Job
 from jobs.ordering import PictureOrder
+from jobs.states import RETRYABLE
 from providers.registry import Offer, offer_of, offers, uses_sandbox
 from providers.sandbox.faults import FAULTS
 
@@ -51,6 +52,7 @@ class PictureForm(forms.Form):
         help_text=_("Try what each does to your quota. Only test pictures can go wrong on order."),
     )
     form_key = forms.CharField(max_length=64, widget=forms.HiddenInput)
+    retry_of = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args, **kwargs) -> None:
         super().__init__(*args, **kwargs)
@@ -100,9 +102,10 @@ def is_form_key(text: str) -> bool:
 
 
 def fresh_form(form_key: str, source: Job | None) -> PictureForm:
-    """Filled in from an earlier job where there is one."""
+    """Filled in from an earlier job where there is one; another try of it if it brought nothing."""
     initial: dict[str, object] = {"form_key": form_key}
     if source:
+        initial["retry_of"] = source.pk if source.state in RETRYABLE else None
         initial["prompt"] = source.prompt
         initial["aspect_ratio"] = source.params.get("aspect_ratio", "1:1")
         initial["model"] = f"{source.params.get('provider')}:{source.params.get('model')}"

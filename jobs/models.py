@@ -33,6 +33,10 @@ class Job(models.Model):
     state = models.CharField(_("state"), max_length=15, choices=JobState.choices)
     reason = models.CharField(_("reason"), max_length=20, blank=True)
     version = models.PositiveIntegerField(_("version"), default=1)
+    retry_of = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="retries"
+    )
+    try_number = models.PositiveSmallIntegerField(_("try"), default=1)
     prompt = models.TextField(_("prompt"), blank=True)
     params = models.JSONField(_("parameters"), default=dict, blank=True)
     form_key = models.CharField(max_length=64)

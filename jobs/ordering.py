@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 
 from jobs import changes, faultpoints, queue
 from jobs.models import Job, Stage
-from jobs.states import JobState
+from jobs.states import RETRYABLE, JobState
 from providers.registry import Offer
 from quotas import accounts, ledger
 from quotas.ledger import Refused
@@ -29,13 +29,29 @@ class PictureOrder:
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
 
 
+class NotRetried(Exception):
+    """The earlier job goes on, or has its picture: another try might pay for it twice."""
+
+    def __init__(self, earlier: Job) -> None:
+        super().__init__(str(earlier))
+        self.earlier = earlier
+
+
 def order_picture(
-    *, account: Account, order: PictureOrder, form_key: str, now: datetime
+    *,
+    account: Account,
+    order: PictureOrder,
+    form_key: str,
+    now: datetime,
+    retry_of: Job | None = None,
 ) -> Job | Refused:
-    """The new job, the job this form has made before, or why the quota refuses."""
+    """The new job, the job this form has made before, or why the quota refuses.
+
+    `retry_of` is a job of the same account. Raises NotRetried.
+    """
     account = accounts.ensure_saved(account, now=now)
     try:
-        job = _open(account, order, form_key, now)
+        job = _open(account, order, form_key, now, retry_of)
     except IntegrityError:
         return Job.objects.get(account=account, form_key=form_key, form_digest=order.digest())
     if isinstance(job, Job):
@@ -45,7 +61,9 @@ def order_picture(
 
 
 @transaction.atomic
-def _open(account: Account, order: PictureOrder, form_key: str, now: datetime) -> Job | Refused:
+def _open(
+    account: Account, order: PictureOrder, form_key: str, now: datetime, retry_of: Job | None
+) -> Job | Refused:
     """Claim first, then the seat: a double click waits here and then finds the first one's job."""
     job = Job.objects.create(
         account=account,
@@ -60,9 +78,13 @@ def _open(account: Account, order: PictureOrder, form_key: str, now: datetime) -
         },
         form_key=form_key,
         form_digest=order.digest(),
+        retry_of=retry_of,
+        try_number=retry_of.try_number + 1 if retry_of else 1,
         created_at=now,
         changed_at=now,
     )
+    if retry_of and retry_of.state not in RETRYABLE:
+        raise NotRetried(retry_of)
     attempt = ledger.reserve(account=account, kind=Kind.IMAGE, now=now)
     if isinstance(attempt, Refused):
         transaction.set_rollback(True)

@@ -22,6 +22,7 @@ def panel_of(job: Job) -> dict[str, object]:
         "steps": steps_of(job, known.events, known.now),
         "sentences": sentences_of(known),
         "actions": actions_of(job),
+        "later_try": job.retries.order_by("-created_at").first(),
         "history": [
             (event.at, wording.event_in_words(event.name, event.facts, job.reason))
             for event in known.events

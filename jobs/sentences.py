@@ -182,6 +182,12 @@ def refusal_in_words(balance: Balance, now: datetime) -> str:
     return f"{says} {renewal}"
 
 
+def not_retried_in_words(earlier: Job) -> str:
+    if earlier.state == JobState.READY:
+        return _("The earlier try brought its picture after all.")
+    return _("The earlier try may still bring its picture, so we do not pay for another.")
+
+
 def you_can_leave() -> str:
     return _("You can close this page.")
 

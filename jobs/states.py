@@ -28,6 +28,8 @@ class JobState(models.TextChoices):
 S = JobState
 ENDS = frozenset({S.READY, S.FAILED, S.CANCELLED, S.NOT_CONFIRMED})
 OPEN = frozenset({S.QUEUED, S.RUNNING, S.IN_DOUBT})
+# Ended without a picture, so that another try pays for nothing twice.
+RETRYABLE = ENDS - {S.READY}
 
 SOURCES: dict[JobState, frozenset[JobState]] = {
     S.QUEUED: frozenset({S.RUNNING, S.IN_DOUBT}),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from django.conf import settings
+from django.contrib import messages
 from django.core.handlers.asgi import ASGIRequest
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -23,7 +24,9 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from jobs.forms import PictureForm, fresh_form, is_form_key, new_form_key
 from jobs.models import Job, Picture
-from jobs.ordering import order_picture
+from jobs.ordering import NotRetried, order_picture
+from jobs.sentences import not_retried_in_words
+from jobs.states import OPEN, JobState
 from jobs.views.errors import NotHere
 from jobs.views.pages import show, wants_part
 from jobs.views.rows import own_jobs, own_picture
@@ -41,12 +44,16 @@ def new_picture(request: HttpRequest) -> HttpResponse:
     form = PictureForm(request.POST)
     if not form.is_valid():
         return _form_page(request, form, status=422)
-    answer = order_picture(
-        account=request.account,  # type: ignore[attr-defined]
-        order=form.order(),
-        form_key=form.cleaned_data["form_key"],
-        now=timezone.now(),
-    )
+    try:
+        answer = order_picture(
+            account=request.account,  # type: ignore[attr-defined]
+            order=form.order(),
+            form_key=form.cleaned_data["form_key"],
+            now=timezone.now(),
+            retry_of=own_jobs(request).filter(pk=form.cleaned_data["retry_of"]).first(),
+        )
+    except NotRetried as exc:
+        return _explain_no_retry(request, form, exc.earlier)
     if isinstance(answer, Refused):
         return _form_page(request, form, status=429, refused=answer)
     return _go_to(request, reverse("job", args=[answer.pk]))
@@ -80,9 +87,13 @@ def picture_file(request: HttpRequest, picture_id: uuid.UUID) -> HttpResponseBas
 def _open_form(request: HttpRequest) -> HttpResponse:
     """The form's key stands in its address: Back brings the same form even where the browser asks
     for it anew, so that sending it again finds the job it made."""
+    source = _source(request)
+    if source and source.state in OPEN:
+        messages.warning(request, not_retried_in_words(source))
+        return redirect("job", source.pk)
     form_key = request.GET.get("form", "")
     if is_form_key(form_key):
-        return _form_page(request, fresh_form(form_key, _source(request)))
+        return _form_page(request, fresh_form(form_key, source))
     query = request.GET.copy()
     query["form"] = new_form_key()
     return redirect(f"{reverse('new_picture')}?{query.urlencode()}")
@@ -104,6 +115,19 @@ def _form_page(
     return show(
         request, "new_picture.html", part="_picture_form.html", context=context, status=status
     )
+
+
+def _explain_no_retry(request: HttpRequest, form: PictureForm, earlier: Job) -> HttpResponse:
+    """Where the earlier try is ready, the form sent once more is an order of its own."""
+    if earlier.state == JobState.READY:
+        form.data = form.data.copy()
+        form.data["retry_of"] = ""
+    context: dict[str, object] = {
+        "form": form,
+        "earlier": earlier,
+        "not_retried": not_retried_in_words(earlier),
+    }
+    return show(request, "new_picture.html", part="_picture_form.html", context=context, status=409)
 
 
 def _go_to(request: HttpRequest, address: str) -> HttpResponse:

@@ -33,8 +33,8 @@ STREAMS = {"job_stream"}
 READS = ("SELECT", "SAVEPOINT", "RELEASE SAVEPOINT")
 # Four for session, user, account and balance; then home: in progress, ended, their pictures,
 # heartbeats; gallery: the same and the pictures of what is in progress (none: no query); a job:
-# itself, its events, its call, its pictures.
-QUERIES = {"/": 4 + 4, "/gallery": 4 + 5, "/jobs/{job}": 4 + 4}
+# itself, its events, its call, its pictures, its next try.
+QUERIES = {"/": 4 + 4, "/gallery": 4 + 5, "/jobs/{job}": 4 + 5}
 
 
 @pytest.fixture
