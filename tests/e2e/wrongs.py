@@ -1,0 +1,47 @@
+"""Pages that no address leads to: what the form refuses, and the error pages."""
+
+import re
+
+import requests
+from django.core.exceptions import PermissionDenied
+from django.db import OperationalError
+from django.test import RequestFactory
+
+from jobs.views import errors
+from tests.e2e.show_room import ShowRoom
+
+GOOD = {"prompt": "A green kite", "aspect_ratio": "1:1", "fault": "ok"}
+HIDDEN = re.compile(r'name="(csrfmiddlewaretoken|form_key)" value="([^"]+)"')
+
+
+def wrongs(room: ShowRoom) -> dict[str, str]:
+    """HTML by name. The ones with a frame are the room's own answers."""
+    return {
+        "form-empty": answer(room, "ana", 422, prompt=""),
+        "form-too-long": answer(room, "ana", 422, prompt="long " * 500),
+        "form-unknown-choices": answer(room, "ana", 422, aspect_ratio="7:1", fault="none such"),
+        "form-full": answer(room, "ben", 429),
+        "not-sent": answer(room, "ana", 403, csrfmiddlewaretoken=""),
+        "not-understood": answer(room, "ana", 400, **{f"field{n}": "" for n in range(1001)}),
+        "not-allowed": errors.forbidden(RequestFactory().get("/"), PermissionDenied()).text,
+        "broken": errors.broken(RequestFactory().get("/")).text,
+        "outage": outage(),
+    }
+
+
+def answer(room: ShowRoom, person: str, status: int, **fields: str) -> str:
+    """To the form as that person sends it, once filled in well and then with these fields."""
+    with requests.Session() as session:
+        session.cookies.set("sessionid", room.sessions[person])
+        address = f"{room.url}/images/new"
+        hidden = dict(HIDDEN.findall(session.get(address, timeout=10).text))
+        sent = session.post(address, {**hidden, **GOOD, **fields}, timeout=10)
+    assert sent.status_code == status
+    return sent.text
+
+
+def outage() -> str:
+    try:
+        raise OperationalError("attempt to write a readonly database")
+    except OperationalError:
+        return errors.broken(RequestFactory().get("/")).text
