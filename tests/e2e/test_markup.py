@@ -1,0 +1,54 @@
+"""The W3C's Nu checker finds no error in any page in any state; htmx's attributes are known."""
+
+import json
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.e2e.checkers import need_nu
+from tests.e2e.wrongs import wrongs
+
+pytestmark = [pytest.mark.chromium, pytest.mark.site]
+
+OF_HTMX = "Attribute “(hx|sse)-[a-z-]+” not allowed on element “[a-z]+” at this point."
+OPTIONS = ["--format", "json", "--errors-only", "--stdout", "--exit-zero-always", "--filterpattern"]
+PLANTED = '<!doctype html><html lang="en"><title>Planted</title><p hx-get="/" hx="/"><div></p>'
+
+
+@pytest.fixture(scope="module")
+def nu() -> list[str]:
+    return need_nu()
+
+
+def errors_in(nu: list[str], pages: dict[str, str], folder: Path) -> dict[str, list[str]]:
+    """By page. One run of the checker, since its start is what takes long."""
+    for name, html in pages.items():
+        (folder / f"{name}.html").write_text(html, encoding="utf-8")
+    command = [*nu, *OPTIONS, OF_HTMX, str(folder)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    errors = defaultdict(list)
+    for message in json.loads(answer.stdout)["messages"]:
+        errors[Path(message["url"]).stem].append(f"{message['message']} {message.get('extract')}")
+    return dict(errors)
+
+
+def pages_of(room) -> dict[str, str]:
+    pages = {}
+    for name, sight in room.sights.items():
+        cookies = {cookie["name"]: cookie["value"] for cookie in room.cookies(sight.person)}
+        pages[name] = requests.get(room.url + sight.path, cookies=cookies, timeout=10).text
+    return pages | wrongs(room)
+
+
+def test_no_page_has_an_error(nu, room, tmp_path):
+    assert errors_in(nu, pages_of(room), tmp_path) == {}
+
+
+def test_an_error_is_noticed_and_an_attribute_of_htmx_is_none(nu, tmp_path):
+    [errors] = errors_in(nu, {"planted": PLANTED}, tmp_path).values()
+    assert any("“hx” not allowed" in error for error in errors)
+    assert any("No “p” element in scope" in error for error in errors)
+    assert not any("hx-get" in error.partition("”")[0] for error in errors)
