@@ -19,6 +19,10 @@ class JobQuerySet(models.QuerySet["Job"]):
     def of(self, account: Account) -> "JobQuerySet":
         return self.filter(account_id=account.pk) if account.pk else self.none()
 
+    def kept(self) -> "JobQuerySet":
+        """Without those whose person deleted the result."""
+        return self.filter(result_deleted_at=None)
+
     def open(self) -> "JobQuerySet":
         return self.filter(state__in=["queued", "running", "in_doubt"])
 
@@ -45,6 +49,7 @@ class Job(models.Model):
     changed_at = models.DateTimeField(_("changed"))
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
     unwanted_at = models.DateTimeField(_("nobody waits since"), null=True, blank=True)
+    result_deleted_at = models.DateTimeField(_("result deleted"), null=True, blank=True)
 
     objects = JobQuerySet.as_manager()
 

@@ -34,7 +34,12 @@ def panel_of(job: Job) -> dict[str, object]:
 
 
 def actions_of(job: Job) -> tuple[str, ...]:
-    return wording.actions_of(job.state, job.reason, is_unwanted=job.unwanted_at is not None)
+    return wording.actions_of(
+        job.state,
+        job.reason,
+        is_unwanted=job.unwanted_at is not None,
+        is_deleted=job.result_deleted_at is not None,
+    )
 
 
 def known_of(job: Job) -> Known:

@@ -134,6 +134,9 @@ def _ready(known: Known) -> list[str]:
     says = [_("Ready in %(duration)s.") % {"duration": wording.duration_in_words(lasted)}]
     if job.attempt and job.attempt.state == AttemptState.FAILED:
         says.append(_("Your slot had been given back before: this picture took none."))
+    if job.result_deleted_at:
+        at = wording.moment_in_words(job.result_deleted_at, known.now)
+        says.append(_("You deleted the picture at %(time)s.") % {"time": at})
     return says
 
 

@@ -15,6 +15,7 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/stream", job_stream, name="job_stream"),
     path("jobs/<uuid:job_id>/cancel", jobs.cancel_job, name="cancel_job"),
     path("jobs/<uuid:job_id>/stop-waiting", jobs.stop_waiting, name="stop_waiting"),
+    path("jobs/<uuid:job_id>/delete", jobs.delete_result, name="delete_result"),
     path("gallery", gallery.gallery, name="gallery"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

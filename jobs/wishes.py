@@ -2,11 +2,12 @@
 
 import uuid
 from datetime import datetime
+from functools import partial
 
 from django.db import transaction
 
-from jobs import changes
-from jobs.models import Job
+from jobs import changes, media
+from jobs.models import Job, Picture
 from jobs.states import JobState
 
 SENT = (JobState.RUNNING, JobState.IN_DOUBT)
@@ -22,3 +23,19 @@ def stop_waiting(job_id: uuid.UUID, now: datetime) -> bool:
         changes.note(job_id, event="unwanted", now=now)
         return True
     return sent.exists()
+
+
+@transaction.atomic
+def delete_result(job_id: uuid.UUID, now: datetime) -> bool:
+    """Forget the pictures of a ready job and remove their files; job, attempt and calls stay, and
+    the slot stays used. Files go after the commit, so that a crash leaves one too many at most.
+    True again for the same wish."""
+    ready = Job.objects.select_for_update().filter(pk=job_id, state=JobState.READY)
+    if ready.filter(result_deleted_at=None).update(result_deleted_at=now):
+        pictures = Picture.objects.filter(job_id=job_id)
+        files = list(pictures.values_list("file", flat=True))
+        pictures.delete()
+        changes.note(job_id, event="deleted", now=now)
+        transaction.on_commit(partial(media.remove, files))
+        return True
+    return ready.exists()

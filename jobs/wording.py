@@ -34,7 +34,7 @@ LOOKS: dict[str, Look] = {
     JobState.QUEUED: Look(JobState.QUEUED.label, "ring", ("cancel",)),
     JobState.RUNNING: Look(JobState.RUNNING.label, "dot", ("stop_waiting",)),
     JobState.IN_DOUBT: Look(JobState.IN_DOUBT.label, "diamond"),
-    JobState.READY: Look(JobState.READY.label, "tick", ("download", "reuse")),
+    JobState.READY: Look(JobState.READY.label, "tick", ("download", "reuse", "delete")),
     JobState.FAILED: Look(JobState.FAILED.label, "cross", ("again",)),
     JobState.CANCELLED: Look(JobState.CANCELLED.label, "bar", ("restart",)),
     JobState.NOT_CONFIRMED: Look(JobState.NOT_CONFIRMED.label, "clock", ("restart",)),
@@ -91,6 +91,15 @@ QUESTIONS: dict[str, Question] = {
         gettext_lazy("Stop waiting"),
         gettext_lazy("Go on waiting"),
     ),
+    "delete": Question(
+        gettext_lazy("Delete this picture?"),
+        gettext_lazy(
+            "The picture and its file are removed from this site for good. The prompt and the "
+            "record that a slot was used stay; the slot does not come back."
+        ),
+        gettext_lazy("Delete"),
+        gettext_lazy("Keep it"),
+    ),
 }
 
 EVENTS: dict[str, "StrPromise"] = {
@@ -111,6 +120,7 @@ EVENTS: dict[str, "StrPromise"] = {
     "not_fetched": gettext_lazy("We stopped trying to fetch the file."),
     "cancelled": gettext_lazy("You cancelled it."),
     "unwanted": gettext_lazy("You stopped waiting."),
+    "deleted": gettext_lazy("You deleted the picture."),
     "given_up": gettext_lazy("We stopped asking: the outcome was never learned."),
     "set_aside": gettext_lazy("Something on this machine keeps failing. Next try at %(until)s."),
     "resumed": gettext_lazy("Staff had it tried again at once."),
@@ -132,12 +142,14 @@ def reason_in_words(reason: str) -> str:
     return str(REASONS.get(reason, REASONS["provider"]).says)
 
 
-def actions_of(state: str, reason: str, *, is_unwanted: bool = False) -> tuple[str, ...]:
+def actions_of(
+    state: str, reason: str, *, is_unwanted: bool = False, is_deleted: bool = False
+) -> tuple[str, ...]:
     """What the owner may do; a failure offers what mends its reason. No wish is taken twice."""
     if state == JobState.FAILED:
         return (REASONS.get(reason, REASONS["provider"]).action,)
-    actions = LOOKS[state].actions
-    return tuple(name for name in actions if not (is_unwanted and name == "stop_waiting"))
+    gone = ("stop_waiting",) * is_unwanted + ("download", "delete") * is_deleted
+    return tuple(name for name in LOOKS[state].actions if name not in gone)
 
 
 def event_in_words(name: str, facts: Mapping[str, object], reason: str = "") -> str:

@@ -107,6 +107,13 @@ def ready(account: Account, now: datetime, **order: str) -> Job:
     return delivered(saving(account, now, **order), now + 6 * SECOND)
 
 
+def deleted(account: Account, now: datetime, **order: str) -> Job:
+    """Ready once; its person deleted the picture."""
+    job = ready(account, now, **order)
+    assert wishes.delete_result(job.pk, now + 9 * SECOND)
+    return again(job)
+
+
 def failed(account: Account, now: datetime, *, why: Kind = "content", **order: str) -> Job:
     """Refused before it was run: it surely cost nothing."""
     answer = Rejected(Why(why, rule="refused", http=422, code="SECRET_CODE", text="secret text"))
@@ -159,6 +166,7 @@ EVERY_STATE = (
     silent,
     saving,
     ready,
+    deleted,
     failed,
     failed_billed,
     not_fetched,

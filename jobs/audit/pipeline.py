@@ -71,11 +71,18 @@ def duty_ends_soon(now: datetime) -> Iterator[Finding]:
     return each(Lease.objects.filter(Q(until__gt=latest) | Q(holder="")))
 
 
-@check("A job is ready, but has no picture.")
+@check("A job is ready, but has no picture, and nobody deleted it.")
 def ready_job_has_picture(now: datetime) -> Iterator[Finding]:
     pictures = Picture.objects.filter(job=OuterRef("pk"))
-    ready = Job.objects.filter(kind="image", state=JobState.READY)
+    ready = Job.objects.kept().filter(kind="image", state=JobState.READY)
     return each(ready.filter(~Exists(pictures)))
+
+
+@check("A person deleted a result, but its picture is still there, or nothing was ready.")
+def deleted_result_is_gone(now: datetime) -> Iterator[Finding]:
+    pictures = Exists(Picture.objects.filter(job=OuterRef("pk")))
+    deleted = Job.objects.filter(result_deleted_at__isnull=False)
+    return each(deleted.filter(Q(pictures) | ~Q(state=JobState.READY)))
 
 
 @check("A picture was delivered, but its job is not ready.")

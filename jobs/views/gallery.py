@@ -71,7 +71,7 @@ def _in_progress(request: HttpRequest) -> list[Job]:
 
 
 def _newest(request: HttpRequest):
-    return own_jobs(request).order_by("-created_at", "pk").prefetch_related("pictures")
+    return own_jobs(request).kept().order_by("-created_at", "pk").prefetch_related("pictures")
 
 
 def _page_number(request: HttpRequest) -> int:

@@ -15,7 +15,7 @@ LAST_RESULTS = 8
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    newest = own_jobs(request).order_by("-created_at", "pk")
+    newest = own_jobs(request).kept().order_by("-created_at", "pk")
     in_progress = list(newest.open()[:IN_PROGRESS])
     ended = newest.filter(state__in=sorted(ENDS)).prefetch_related("pictures")
     context = {

@@ -1,4 +1,4 @@
-"""The page of one job, and what its owner may do: cancel it while it waits, stop waiting for it."""
+"""The page of one job, and what its owner may do: cancel, stop waiting, delete."""
 
 import uuid
 
@@ -46,6 +46,18 @@ def stop_waiting(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     return confirm(request, job, "stop_waiting")
 
 
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete_result(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+    job = own_job(request, job_id)
+    if request.method == "POST":
+        if not wishes.delete_result(job.pk, timezone.now()):
+            messages.warning(request, _("It has no picture to delete."))
+            return _to_job(job)
+        messages.success(request, _("The picture was deleted."))
+        return _see_other(reverse("gallery"))
+    return confirm(request, job, "delete")
+
+
 def confirm(request: HttpRequest, job: Job, action: str) -> HttpResponse:
     """Ask first. Without a script this is a page; with one its form is shown as a dialog."""
     if action not in actions_of(job):
@@ -55,7 +67,11 @@ def confirm(request: HttpRequest, job: Job, action: str) -> HttpResponse:
 
 
 def _to_job(job: Job) -> HttpResponse:
-    response = redirect(reverse("job", args=[job.pk]))
+    return _see_other(reverse("job", args=[job.pk]))
+
+
+def _see_other(address: str) -> HttpResponse:
+    response = redirect(address)
     response.status_code = 303
     return response
 

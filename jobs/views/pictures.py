@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import BinaryIO
 
-from django.conf import settings
 from django.contrib import messages
 from django.core.handlers.asgi import ASGIRequest
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
@@ -22,6 +21,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
+from jobs import media
 from jobs.forms import PictureForm, fresh_form, is_form_key, new_form_key
 from jobs.models import Job, Picture
 from jobs.ordering import NotRetried, order_picture
@@ -120,8 +120,9 @@ def _form_page(
 def _explain_no_retry(request: HttpRequest, form: PictureForm, earlier: Job) -> HttpResponse:
     """Where the earlier try is ready, the form sent once more is an order of its own."""
     if earlier.state == JobState.READY:
-        form.data = form.data.copy()
-        form.data["retry_of"] = ""
+        fields = request.POST.copy()
+        fields["retry_of"] = ""
+        form = PictureForm(fields)
     context: dict[str, object] = {
         "form": form,
         "earlier": earlier,
@@ -140,9 +141,8 @@ def _go_to(request: HttpRequest, address: str) -> HttpResponse:
 
 def _open(picture: Picture) -> BinaryIO:
     """Only a file of a known type inside the media folder."""
-    folder = Path(settings.MEDIA_ROOT).resolve()
-    path = (folder / picture.file).resolve()
-    if not path.is_relative_to(folder) or picture.media_type not in SHOWABLE:
+    path = media.path_of(picture.file)
+    if path is None or picture.media_type not in SHOWABLE:
         raise NotHere(_("This picture cannot be shown."))
     try:
         return path.open("rb")

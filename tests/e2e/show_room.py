@@ -27,6 +27,7 @@ PROMPTS = {
     "silent": "Three pears on a linen cloth, in the manner of an old still life",
     "saving": "A tram climbing a hill in the rain",
     "ready": "A lighthouse above a quiet bay, early morning",
+    "deleted": "A kite over dunes, pencil",
     "failed": "A poster for a play about a lost umbrella",
     "failed_billed": "A greenhouse at night, lit from within",
     "not_fetched": "A cat asleep on a stack of maps",
@@ -80,6 +81,13 @@ class ShowRoom:
         if person not in self.sessions:
             return []
         return [{"name": "sessionid", "value": self.sessions[person], "url": self.url}]
+
+    def html(self, sight: Sight) -> str:
+        """The page as it is sent, before any script has run."""
+        import requests
+
+        cookies = {cookie["name"]: cookie["value"] for cookie in self.cookies(sight.person)}
+        return requests.get(self.url + sight.path, cookies=cookies, timeout=10).text
 
     def _child(self, *arguments: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, *arguments]

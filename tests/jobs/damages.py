@@ -511,6 +511,11 @@ def _(job):
 # Pictures
 
 
+@damage("deleted_result_is_gone")
+def _(job):
+    return harm(_job(job), result_deleted_at=job.ended_at)
+
+
 @damage("ready_job_has_picture")
 def _(job):
     lose(job.pictures.all())

@@ -31,6 +31,7 @@ SAYS = {
     "may have made and charged for the picture, so we did not try again. We ask every 30 seconds.",
     "saving": "The picture is made. We fetch and store it. You can close this page.",
     "ready": "Ready in 6.0 s.",
+    "deleted": "Ready in 6.0 s. You deleted the picture at 12:00 UTC.",
     "failed": "The provider refused this prompt (content rules). Your slot was given back.",
     "failed_billed": "The provider reported a failure of its own. Your slot was given back.",
     "not_fetched": "It was made, but it could not be fetched. Your slot was given back.",
@@ -45,6 +46,7 @@ CHIPS = {
     "overdue": "Confirming",
     "silent": "Confirming",
     "ready": "Ready",
+    "deleted": "Ready",
     "ready_late": "Ready",
     "failed": "Failed",
     "failed_billed": "Failed",
@@ -296,7 +298,8 @@ def test_looking_at_the_cancel_address_cancels_nothing(ana_client, account, now)
         (rows.generating, {"stop_waiting"}),
         (rows.unwanted, set()),
         (rows.lost, set()),
-        (rows.ready, {"download-0", "reuse"}),
+        (rows.ready, {"download-0", "reuse", "delete"}),
+        (rows.deleted, {"reuse"}),
         (rows.failed, {"edit"}),
         (rows.failed_billed, {"again"}),
         (rows.cancelled, {"restart"}),
@@ -305,5 +308,5 @@ def test_looking_at_the_cancel_address_cancels_nothing(ana_client, account, now)
 )
 def test_only_what_is_possible_is_offered(ana_client, account, now, make, offered):
     shown = page(ana_client, make(account, now)).content.decode()
-    known = ("cancel", "download-0", "reuse", "edit", "again", "restart", "stop_waiting")
+    known = ("cancel", "download-0", "reuse", "edit", "again", "restart", "stop_waiting", "delete")
     assert {name for name in known if f'id="{name}"' in shown} == offered

@@ -24,6 +24,7 @@ LOOKED_AT = {
     "gallery": "/gallery",
     "cancel_job": "/jobs/{job}/cancel",
     "stop_waiting": "/jobs/{job}/stop-waiting",
+    "delete_result": "/jobs/{job}/delete",
     "sign_out": "/sign-out",
     "healthz": "/healthz",
     "readyz": "/readyz",

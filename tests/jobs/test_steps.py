@@ -21,6 +21,7 @@ EXPECTED = {
     "silent": ["done", "done", "doubt", "waiting"],
     "saving": ["done", "done", "done", "current"],
     "ready": ["done", "done", "done", "done"],
+    "deleted": ["done", "done", "done", "done"],
     "failed": ["done", "stopped", "waiting", "waiting"],
     "failed_billed": ["done", "done", "stopped", "waiting"],
     "not_fetched": ["done", "done", "done", "stopped"],

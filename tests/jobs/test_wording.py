@@ -15,7 +15,7 @@ from providers.answers import Kind
 
 CODE = Path(jobs.__file__).parent
 ICONS = Path(jobs.__file__).parent.parent / "static" / "icons.svg"
-ACTIONS = {"cancel", "download", "reuse", "again", "edit", "restart", "stop_waiting"}
+ACTIONS = {"cancel", "download", "reuse", "again", "edit", "restart", "stop_waiting", "delete"}
 
 
 def written_events() -> set[str]:
@@ -72,6 +72,10 @@ def test_a_second_try_is_never_offered_while_the_first_may_run(state):
 def test_a_wish_that_was_noted_is_not_offered_again():
     assert wording.actions_of(JobState.RUNNING, "") == ("stop_waiting",)
     assert wording.actions_of(JobState.RUNNING, "", is_unwanted=True) == ()
+
+
+def test_a_deleted_picture_is_offered_no_more():
+    assert wording.actions_of(JobState.READY, "", is_deleted=True) == ("reuse",)
 
 
 def test_every_question_belongs_to_an_action():

@@ -1,0 +1,27 @@
+"""Where the files of pictures lie. No path leads out of the media folder."""
+
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+
+from django.conf import settings
+
+log = logging.getLogger(__name__)
+
+
+def path_of(file: str) -> Path | None:
+    """None for a name that would lead elsewhere."""
+    folder = Path(settings.MEDIA_ROOT).resolve()
+    path = (folder / file).resolve()
+    return path if path.is_relative_to(folder) and path != folder else None
+
+
+def remove(files: Iterable[str]) -> None:
+    """After the commit that forgot them. What cannot be removed is left for the audit to name."""
+    for file in files:
+        path = path_of(file)
+        try:
+            if path:
+                path.unlink(missing_ok=True)
+        except OSError as exc:
+            log.error("A picture's file cannot be removed: %s", exc.strerror)
