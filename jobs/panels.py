@@ -8,6 +8,7 @@ from jobs.pictures import work_of
 from jobs.sentences import MOST_AHEAD, Known, sentences_of
 from jobs.states import OPEN, JobState
 from jobs.steps import steps_of
+from providers.durations import usual_duration
 from providers.models import Call
 
 
@@ -43,13 +44,16 @@ def actions_of(job: Job) -> tuple[str, ...]:
 
 
 def known_of(job: Job) -> Known:
-    """Three queries, whatever the job has been through."""
+    """Three queries, whatever the job has been through, and a fourth while it runs."""
+    call = Call.objects.of_work(work_of(job.pk)).last()
+    is_running = job.state == JobState.RUNNING
     return Known(
         job=job,
         events=tuple(job.events.order_by("pk")),
-        call=Call.objects.of_work(work_of(job.pk)).last(),
+        call=call,
         ahead=_ahead_of(job),
         now=timezone.now(),
+        usual=usual_duration(call.provider, call.model) if call and is_running else None,
     )
 
 

@@ -13,12 +13,14 @@ from django.utils.translation import ngettext
 from jobs import wording
 from jobs.models import Event, Job
 from jobs.states import JobState
+from providers.durations import Usual
 from providers.models import Call
 from quotas.ledger import Balance, utc_day
 from quotas.states import AttemptState
 
 MOST_AHEAD = 100
 USUALLY = timedelta(minutes=6)
+"""What is said of a model that has not finished enough calls here."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Known:
     call: Call | None
     ahead: int
     now: datetime
+    usual: Usual | None = None
 
     def said_at(self, name: str) -> datetime | None:
         return next((event.at for event in reversed(self.events) if event.name == name), None)
@@ -68,12 +71,22 @@ def _running(known: Known) -> list[str]:
 def _progress(known: Known) -> str:
     if known.said_at("made") or known.said_at("made_late"):
         return _("The picture is made. We fetch and store it.")
+    if known.usual:
+        return _against_usual(known, known.usual)
     sent = known.said_at("sent")
     if sent and known.now - sent > USUALLY:
         return _("This takes longer than usual.")
     if known.job.params.get("provider") == "sandbox":
         return _("A test picture usually takes some seconds.")
     return _("Usually 3–6 minutes.")
+
+
+def _against_usual(known: Known, usual: Usual) -> str:
+    began = known.said_at("accepted") or known.said_at("sent")
+    span = {"span": wording.span_in_words(usual.half, usual.most)}
+    if began and known.now - began > usual.most:
+        return _("Longer than usual, which is %(span)s.") % span
+    return _("Usually %(span)s.") % span
 
 
 def _wish(known: Known) -> list[str]:

@@ -4,6 +4,7 @@ for its history, one for what makes a call doubtful. Nothing here reads a row.
 A status code, a provider's own text and a cost never get here.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -204,6 +205,15 @@ def duration_in_words(lasted: timedelta) -> str:
     if hours < 48:
         return _("%(hours)s h %(minutes)s min") % {"hours": hours, "minutes": minutes}
     return _("%(days)s d %(hours)s h") % {"days": hours // 24, "hours": hours % 24}
+
+
+def span_in_words(least: timedelta, most: timedelta) -> str:
+    """3–6 min: rounded outwards, in seconds below two minutes."""
+    unit = 1 if most < timedelta(minutes=2) else 60
+    first = max(1, math.floor(least.total_seconds() / unit))
+    last = max(first, math.ceil(most.total_seconds() / unit))
+    span = str(first) if first == last else f"{first}–{last}"
+    return (_("%(span)s s") if unit == 1 else _("%(span)s min")) % {"span": span}
 
 
 def interval_in_words(every: timedelta) -> str:

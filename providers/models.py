@@ -105,6 +105,9 @@ class Call(models.Model):
             models.Index(fields=["poll_at"], condition=Q(poll_at__isnull=False), name="call_due"),
             models.Index(fields=["work"], name="call_of_work"),
             models.Index(fields=["state", "sent_at"], name="call_by_state"),
+            models.Index(
+                fields=["provider", "model", "state", "-ended_at"], name="call_finished_of_model"
+            ),
         ]
 
     def __str__(self) -> str:

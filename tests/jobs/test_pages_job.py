@@ -7,9 +7,10 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from jobs import outcomes
+from jobs import outcomes, panels
 from jobs.models import Heartbeat, Job
 from providers.answers import Rejected, Why
+from providers.durations import Usual
 from tests import rows
 from tests.jobs.conftest import HTMX, text_of
 
@@ -310,3 +311,17 @@ def test_only_what_is_possible_is_offered(ana_client, account, now, make, offere
     shown = page(ana_client, make(account, now)).content.decode()
     known = ("cancel", "download-0", "reuse", "edit", "again", "restart", "stop_waiting", "delete")
     assert {name for name in known if f'id="{name}"' in shown} == offered
+
+
+@pytest.mark.parametrize(
+    ("seconds", "says"),
+    [(3, "Usually 3–5 s."), (8, "Longer than usual, which is 3–5 s.")],
+)
+def test_running_job_is_held_against_this_sites_own_runs(
+    ana_client, account, now, clock, monkeypatch, seconds, says
+):
+    usual = Usual(timedelta(seconds=3.4), timedelta(seconds=4.6))
+    monkeypatch.setattr(panels, "usual_duration", lambda provider, model: usual)
+    job = rows.generating(account, now)
+    clock.move_to(now + timedelta(seconds=2 + seconds))
+    assert says in text_of(page(ana_client, job))

@@ -91,6 +91,23 @@ def test_unknown_reason_reads_as_a_failure_of_the_provider():
     assert wording.reason_in_words("new") == wording.reason_in_words("provider")
 
 
+@pytest.mark.parametrize(
+    ("least", "most", "says"),
+    [
+        (4.2, 5.8, "4–6 s"),
+        (0.2, 0.6, "1 s"),
+        (50, 119, "50–119 s"),
+        (50, 121, "1–3 min"),
+        (185, 359, "3–6 min"),
+        (300, 300, "5 min"),
+        (-3, -1, "1 s"),
+    ],
+)
+def test_span_is_rounded_outwards(least, most, says):
+    seconds = (timedelta(seconds=least), timedelta(seconds=most))
+    assert wording.span_in_words(*seconds) == says
+
+
 def test_event_speaks_of_its_facts():
     says = wording.event_in_words("reserved", {"slot": 3, "day": "2026-11-12"})
     assert says == "Slot 3 of 12 Nov was reserved."
