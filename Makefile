@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench screens lock
+.PHONY: help run test check bench screens weight lock
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -7,6 +7,7 @@ MADE := $(VENV)/.made
 INSTALL := $(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r
 RUNTIME := $(VENV)/.installed
 DEVELOPMENT := $(VENV)/.installed-dev
+CHECKERS := tests/e2e/node_modules/.installed
 LOCK := $(PYTHON) -m piptools compile --quiet --generate-hashes --strip-extras --allow-unsafe \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
 	--no-emit-options
@@ -17,7 +18,7 @@ help: ## Show what can be done
 run: $(RUNTIME) ## Start the site; Ctrl-C ends all of it
 	@exec $(PYTHON) manage.py up
 
-test: $(DEVELOPMENT) ## Run the whole suite (ARGS="-k quota" for a part)
+test: $(DEVELOPMENT) $(CHECKERS) ## Run the whole suite (ARGS="-k quota" for a part)
 	@exec $(PYTHON) -m pytest $(ARGS)
 
 check: $(DEVELOPMENT) ## Style, types, templates, missing migrations
@@ -32,6 +33,9 @@ bench: $(DEVELOPMENT) ## Measure: make bench PART=inflight
 
 screens: $(DEVELOPMENT) ## Take pictures of the pages into screens/
 	@exec $(PYTHON) -m tests.screens
+
+weight: $(DEVELOPMENT) ## What each page weighs without its pictures
+	@exec $(PYTHON) -m tests.weight
 
 lock: $(DEVELOPMENT) ## Pin anew what pyproject.toml asks for
 	$(LOCK) --upgrade --output-file requirements.txt pyproject.toml
@@ -52,3 +56,10 @@ $(DEVELOPMENT): requirements-dev.txt | $(MADE)
 	@echo "Installing what the tests need"
 	@$(INSTALL) requirements-dev.txt
 	@touch $@ $(RUNTIME)
+
+# Without npm, or without a registry, the tests that need these skip.
+$(CHECKERS): tests/e2e/package-lock.json
+	@echo "Installing what the tests ask about pages"
+	@cd tests/e2e && command -v npm >/dev/null && npm ci --ignore-scripts --no-audit --no-fund \
+		--fetch-retries 1 --loglevel error >/dev/null && touch node_modules/.installed \
+		|| echo "Not installed: axe-core and the Nu checker, which npm would fetch"

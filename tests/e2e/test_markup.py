@@ -6,7 +6,6 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-import requests
 
 from tests.e2e.checkers import need_nu
 from tests.e2e.wrongs import wrongs
@@ -35,16 +34,9 @@ def errors_in(nu: list[str], pages: dict[str, str], folder: Path) -> dict[str, l
     return dict(errors)
 
 
-def pages_of(room) -> dict[str, str]:
-    pages = {}
-    for name, sight in room.sights.items():
-        cookies = {cookie["name"]: cookie["value"] for cookie in room.cookies(sight.person)}
-        pages[name] = requests.get(room.url + sight.path, cookies=cookies, timeout=10).text
-    return pages | wrongs(room)
-
-
 def test_no_page_has_an_error(nu, room, tmp_path):
-    assert errors_in(nu, pages_of(room), tmp_path) == {}
+    pages = {name: room.html(sight) for name, sight in room.sights.items()}
+    assert errors_in(nu, pages | wrongs(room), tmp_path) == {}
 
 
 def test_an_error_is_noticed_and_an_attribute_of_htmx_is_none(nu, tmp_path):
