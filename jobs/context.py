@@ -15,6 +15,9 @@ from quotas import ledger
 from quotas.ledger import Balance
 from quotas.models import Account, Kind
 
+THEME_COOKIE = "theme"
+THEMES = ("light", "dark")
+
 
 @dataclass(frozen=True)
 class Quota:
@@ -57,8 +60,15 @@ def site(request: HttpRequest) -> dict[str, object]:
     return {
         "quota": SimpleLazyObject(lambda: quota_of(request.account)),  # type: ignore[attr-defined]
         "makes_test_pictures": makes_test_pictures(),
+        "theme": theme_of(request),
         "has_provider_key": bool(settings.POLZA_API_KEY),
     }
+
+
+def theme_of(request: HttpRequest) -> str:
+    """The empty string where the device decides."""
+    chosen = request.COOKIES.get(THEME_COOKIE, "")
+    return chosen if chosen in THEMES else ""
 
 
 def quota_of(account: Account) -> Quota:

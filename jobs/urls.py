@@ -4,7 +4,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from jobs.live.streams import job_stream
-from jobs.views import gallery, health, home, jobs, pictures
+from jobs.views import gallery, health, home, jobs, pictures, theme
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -17,6 +17,7 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/stop-waiting", jobs.stop_waiting, name="stop_waiting"),
     path("jobs/<uuid:job_id>/delete", jobs.delete_result, name="delete_result"),
     path("gallery", gallery.gallery, name="gallery"),
+    path("theme", theme.set_theme, name="set_theme"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("sign-out", LogoutView.as_view(next_page="home"), name="sign_out"),

@@ -13,6 +13,8 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
+from jobs.context import theme_of
+
 log = logging.getLogger(__name__)
 
 OUTAGES = (OperationalError, InterfaceError, InternalError)
@@ -48,6 +50,7 @@ def broken(request: HttpRequest) -> HttpResponse:
     context = {
         "title": _("Try again in a minute") if is_outage else _("Something went wrong"),
         "says": _outage(error) if is_outage else _("It was written down for the staff."),
+        "theme": theme_of(request),
         "stylesheet": f"{settings.STATIC_URL}app.css",
     }
     response = HttpResponse(render_to_string("500.html", context))

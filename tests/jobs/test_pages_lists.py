@@ -28,7 +28,7 @@ def many_ready(account, now, count: int) -> list[Job]:
 def test_home_of_a_newcomer_shows_the_quota_and_the_way(client):
     text = text_of(client.get("/"))
     assert "3 of 3 left today" in text
-    assert "0 used · 0 on hold · 3 left Renews at 00:00 UTC, in 12 h 0 min" in text
+    assert "0 used · 0 on hold · 3 left Renews in 12 h 0 min, at 00:00 UTC" in text
     assert "In progress" not in text
     assert "Last results" not in text
 

@@ -25,6 +25,7 @@ LOOKED_AT = {
     "cancel_job": "/jobs/{job}/cancel",
     "stop_waiting": "/jobs/{job}/stop-waiting",
     "delete_result": "/jobs/{job}/delete",
+    "set_theme": "/theme",
     "sign_out": "/sign-out",
     "healthz": "/healthz",
     "readyz": "/readyz",

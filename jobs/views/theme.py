@@ -1,0 +1,36 @@
+"""Light, dark, or as the device has it: a cookie that the server draws, so that nothing flashes."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST
+
+from jobs.context import THEME_COOKIE, THEMES
+from jobs.middleware import COOKIE_LASTS
+
+
+@require_POST
+def set_theme(request: HttpRequest) -> HttpResponse:
+    """Anything but a known theme means as the device has it."""
+    response = redirect(_back(request))
+    response.status_code = 303
+    chosen = request.POST.get("theme", "")
+    if chosen in THEMES:
+        response.set_cookie(
+            THEME_COOKIE,
+            chosen,
+            max_age=COOKIE_LASTS,
+            httponly=True,
+            samesite="Lax",
+            secure=request.is_secure(),
+        )
+    else:
+        response.delete_cookie(THEME_COOKIE, samesite="Lax")
+    return response
+
+
+def _back(request: HttpRequest) -> str:
+    """Only to a page of this site."""
+    address = request.POST.get("next", "")
+    is_here = url_has_allowed_host_and_scheme(address, allowed_hosts=None)
+    return address if is_here and address.startswith("/") else "/"
