@@ -336,7 +336,7 @@ def test_ctrl_c_leaves_the_job_alone(run, sandbox, meanwhile):
     [
         (["worker"], "no worker cluster is alive"),
         (["ticker"], "no ticker is alive"),
-        (["worker", "ticker"], "no worker cluster and no ticker is alive"),
+        (["worker", "ticker"], "no ticker is alive and no worker was heard of lately"),
     ],
     ids=["cluster", "ticker", "both"],
 )

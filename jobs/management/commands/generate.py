@@ -116,14 +116,15 @@ class Command(BaseCommand):
 
     def _tell_silence(self) -> None:
         now = timezone.now()
-        silent = []
-        if not heartbeats.cluster_is_alive(now) and not leases.busy_workers():
-            silent.append("worker cluster")
-        if not heartbeats.ticker_is_alive(now):
-            silent.append("ticker")
-        if silent:
-            missing = " and no ".join(silent)
-            self._warn_once(f"no {missing} is alive: the job keeps its place until one is")
+        ticks = heartbeats.ticker_is_alive(now)
+        works = heartbeats.cluster_is_alive(now) or leases.busy_workers() > 0
+        if ticks and works:
+            return
+        silent = "no worker cluster is alive" if ticks else "no ticker is alive"
+        if not ticks and not works:
+            # The ticker asks for the workers' sign of life: without one it proves nothing.
+            silent += " and no worker was heard of lately"
+        self._warn_once(f"{silent}: the job keeps its place until one is")
 
     def _print_json(self, report: dict[str, Any]) -> None:
         if self.as_json:
