@@ -11,6 +11,7 @@ urlpatterns = [
     path("images/new", pictures.new_picture, name="new_picture"),
     path("images/<uuid:picture_id>", pictures.picture_page, name="picture"),
     path("images/<uuid:picture_id>/file", pictures.picture_file, name="picture_file"),
+    path("images/<uuid:picture_id>/small", pictures.picture_thumbnail, name="picture_thumbnail"),
     path("jobs/<uuid:job_id>", jobs.job_page, name="job"),
     path("jobs/<uuid:job_id>/stream", job_stream, name="job_stream"),
     path("jobs/<uuid:job_id>/cancel", jobs.cancel_job, name="cancel_job"),

@@ -6,7 +6,7 @@ from functools import partial
 
 from django.db import transaction
 
-from jobs import changes, media
+from jobs import changes, media, thumbnails
 from jobs.models import Job, Picture
 from jobs.states import JobState
 
@@ -33,7 +33,11 @@ def delete_result(job_id: uuid.UUID, now: datetime) -> bool:
     ready = Job.objects.select_for_update().filter(pk=job_id, state=JobState.READY)
     if ready.filter(result_deleted_at=None).update(result_deleted_at=now):
         pictures = Picture.objects.filter(job_id=job_id)
-        files = list(pictures.values_list("file", flat=True))
+        files = [
+            file
+            for pk, original in pictures.values_list("pk", "file")
+            for file in (thumbnails.file_of(pk), original)
+        ]
         pictures.delete()
         changes.note(job_id, event="deleted", now=now)
         transaction.on_commit(partial(media.remove, files))

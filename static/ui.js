@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const root = document.documentElement;
-  const hour = { hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
+  const hour = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short" };
   const moment = { day: "numeric", month: "short", year: "numeric", ...hour };
 
   function showLocal(time) {

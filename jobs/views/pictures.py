@@ -27,9 +27,10 @@ from jobs.models import Job, Picture
 from jobs.ordering import NotRetried, order_picture
 from jobs.sentences import not_retried_in_words
 from jobs.states import OPEN, JobState
+from jobs.thumbnails import MEDIA_TYPE, thumbnail_of
 from jobs.views.errors import NotHere
 from jobs.views.pages import show, wants_part
-from jobs.views.rows import own_jobs, own_picture
+from jobs.views.rows import neighbours_of, own_jobs, own_picture
 from providers.download import TYPES
 from quotas.ledger import Refused
 
@@ -62,7 +63,14 @@ def new_picture(request: HttpRequest) -> HttpResponse:
 @require_safe
 def picture_page(request: HttpRequest, picture_id: uuid.UUID) -> HttpResponse:
     picture = own_picture(request, picture_id)
-    context: dict[str, object] = {"picture": picture, "job": picture.job}
+    newer, older = neighbours_of(request, picture)
+    context: dict[str, object] = {
+        "picture": picture,
+        "job": picture.job,
+        "lasted": picture.created_at - picture.job.created_at,
+        "newer": newer,
+        "older": older,
+    }
     return show(request, "picture.html", part="picture.html", context=context)
 
 
@@ -80,6 +88,19 @@ def picture_file(request: HttpRequest, picture_id: uuid.UUID) -> HttpResponseBas
     )
     response["X-Content-Type-Options"] = "nosniff"
     response["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    response["Cache-Control"] = "private, max-age=86400, immutable"
+    return response
+
+
+@require_safe
+def picture_thumbnail(request: HttpRequest, picture_id: uuid.UUID) -> HttpResponseBase:
+    """For lists; the original where none can be drawn."""
+    picture = own_picture(request, picture_id)
+    content = thumbnail_of(picture)
+    if content is None:
+        return redirect("picture_file", picture.pk)
+    response = HttpResponse(content, content_type=MEDIA_TYPE)
+    response["X-Content-Type-Options"] = "nosniff"
     response["Cache-Control"] = "private, max-age=86400, immutable"
     return response
 

@@ -2,6 +2,7 @@
 
 import uuid
 
+from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
@@ -26,3 +27,15 @@ def own_picture(request: HttpRequest, picture_id: uuid.UUID) -> Picture:
     if picture is None:
         raise NotHere(_("There is no such picture, or it is not yours."))
     return picture
+
+
+def neighbours_of(request: HttpRequest, picture: Picture) -> tuple[Picture | None, Picture | None]:
+    """The next newer and the next older picture, in the order of the gallery."""
+    mine = Picture.objects.filter(job__in=own_jobs(request))
+    at, pk = picture.job.created_at, picture.job_id
+    newer = Q(job__created_at__gt=at) | Q(job__created_at=at, job__pk__lt=pk)
+    older = Q(job__created_at__lt=at) | Q(job__created_at=at, job__pk__gt=pk)
+    return (
+        mine.filter(newer).order_by("job__created_at", "-job__pk").first(),
+        mine.filter(older).order_by("-job__created_at", "job__pk").first(),
+    )

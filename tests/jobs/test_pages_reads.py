@@ -20,6 +20,7 @@ LOOKED_AT = {
     "new_picture": "/images/new?from={job}&form=0123456789abcdef",
     "picture": "/images/{picture}",
     "picture_file": "/images/{picture}/file",
+    "picture_thumbnail": "/images/{picture}/small",
     "job": "/jobs/{job}",
     "gallery": "/gallery",
     "cancel_job": "/jobs/{job}/cancel",
@@ -36,7 +37,8 @@ READS = ("SELECT", "SAVEPOINT", "RELEASE SAVEPOINT")
 # Four for session, user, account and balance; then home: in progress, ended, their pictures,
 # heartbeats; gallery: the same and the pictures of what is in progress (none: no query); a job:
 # itself, its events, its call, its pictures, its next try.
-QUERIES = {"/": 4 + 4, "/gallery": 4 + 5, "/jobs/{job}": 4 + 5}
+# A picture: itself with its job, its two neighbours.
+QUERIES = {"/": 4 + 4, "/gallery": 4 + 5, "/jobs/{job}": 4 + 5, "/images/{picture}": 4 + 3}
 
 
 @pytest.fixture
@@ -100,7 +102,7 @@ def test_newcomers_look_writes_nothing(client, history, name):
 @pytest.mark.parametrize("address", QUERIES)
 def test_number_of_queries_is_constant(ana_client, history, address, count):
     job = history(count)
-    queries = queries_of(ana_client, address.format(job=job.pk))
+    queries = queries_of(ana_client, address.format(job=job.pk, picture=job.pictures.get().pk))
     assert len(queries) == QUERIES[address], "\n".join(queries)
 
 
