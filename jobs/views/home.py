@@ -5,8 +5,9 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from jobs import heartbeats
+from jobs.first_run import missing_for
 from jobs.states import ENDS
-from jobs.views.pages import polled_status, show
+from jobs.views.pages import polled_status, show, wants_part
 from jobs.views.rows import own_jobs
 
 IN_PROGRESS = 6
@@ -18,9 +19,12 @@ def home(request: HttpRequest) -> HttpResponse:
     newest = own_jobs(request).kept().order_by("-created_at", "pk")
     in_progress = list(newest.open()[:IN_PROGRESS])
     ended = newest.filter(state__in=sorted(ENDS)).prefetch_related("pictures")
+    results = list(ended[:LAST_RESULTS])
     context = {
         "in_progress": in_progress,
-        "results": ended[:LAST_RESULTS],
+        "results": results,
+        "is_new": not in_progress and not results,
+        "missing": [] if wants_part(request) else missing_for(request),
         "stands_still": bool(in_progress) and not heartbeats.site_moves(timezone.now()),
     }
     status = polled_status(request, goes_on=bool(in_progress))

@@ -174,7 +174,7 @@ def test_running_tiles_are_polled_until_all_have_ended(ana_client, account, now)
     job = rows.delivered(job, now + timedelta(seconds=6))
     response = ana_client.get(address, headers=HTMX)
     assert response.status_code == 286
-    assert f"/images/{job.pictures.get().pk}/file" in response.content.decode()
+    assert f"/images/{job.pictures.get().pk}/small" in response.content.decode()
 
 
 def test_polling_for_tiles_of_another_shows_none(ben_client, account, now):
