@@ -4,12 +4,13 @@ import hashlib
 import os
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
 from django.conf import settings
 
+from jobs import thumbnails
 from jobs.audit.findings import Violation
 from jobs.models import Picture
 
@@ -30,13 +31,26 @@ def violations(*, deep: bool) -> Iterator[Violation]:
 
 
 def orphans() -> Iterator[str]:
-    """Files that no picture names: the rest of a run that died before its commit."""
+    """Files that no picture names: the rest of a run or of a deletion that died at its commit."""
+    yield from _unnamed("pictures", _originals_of)
+    yield from _unnamed("thumbnails", _small_ones_of)
+
+
+def _unnamed(folder: str, named: Callable[[set[uuid.UUID]], set[str]]) -> Iterator[str]:
     root = Path(settings.MEDIA_ROOT).resolve()
-    files_left = _old_files(root / "pictures")
+    files_left = _old_files(root / folder)
     while files := list(islice(files_left, BATCH)):
-        jobs = {job for file in files if (job := _job_of(file))}
-        known = set(Picture.objects.filter(job__in=jobs).values_list("file", flat=True))
+        known = named({found for file in files if (found := _id_in(file))})
         yield from (name for file in files if (name := str(file.relative_to(root))) not in known)
+
+
+def _originals_of(job_ids: set[uuid.UUID]) -> set[str]:
+    return set(Picture.objects.filter(job__in=job_ids).values_list("file", flat=True))
+
+
+def _small_ones_of(picture_ids: set[uuid.UUID]) -> set[str]:
+    there = Picture.objects.filter(pk__in=picture_ids).values_list("pk", flat=True)
+    return {thumbnails.file_of(pk) for pk in there}
 
 
 def _breach(root: Path, file: str, size: int, sha256: str) -> tuple[str, str]:
@@ -70,8 +84,9 @@ def _old_files(folder: Path) -> Iterator[Path]:
                 continue
 
 
-def _job_of(file: Path) -> uuid.UUID | None:
+def _id_in(file: Path) -> uuid.UUID | None:
+    """Of the job in an original's name, of the picture in that of a small one."""
     try:
-        return uuid.UUID(file.name.partition("-")[0])
+        return uuid.UUID(file.stem.partition("-")[0])
     except ValueError:
         return None

@@ -8,7 +8,8 @@ import pytest
 from django.urls import reverse
 from PIL import Image
 
-from jobs import thumbnails, wishes
+from jobs import audit, thumbnails, wishes
+from jobs.models import Picture
 from tests import rows
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
@@ -93,6 +94,16 @@ def test_it_goes_with_its_picture(
     with django_capture_on_commit_callbacks(execute=True):
         wishes.delete_result(large.job_id, now)
     assert not kept(settings, large).exists()
+
+
+def test_one_that_outlived_its_picture_is_named_by_the_audit(ana_client, large, settings):
+    small(ana_client, large)
+    path = kept(settings, large)
+    os.utime(path, (0, 0))
+    assert list(audit.files.orphans()) == []
+    Picture.objects.all().delete()
+    os.utime(settings.MEDIA_ROOT / large.file)
+    assert list(audit.files.orphans()) == [thumbnails.file_of(large.pk)]
 
 
 def test_lists_ask_for_the_small_one(ana_client, large):
