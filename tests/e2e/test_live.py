@@ -194,6 +194,16 @@ def test_back_to_a_page_the_browser_kept_shows_the_present_state(site, kept_page
     assert kept_page.evaluate("window.kept")
 
 
+def test_a_page_the_browser_kept_holds_no_stream(site, kept_page):
+    order(kept_page, fault="drop_after")
+    expect_state(kept_page, "Confirming")
+    wait_for_streams(site, 1)
+    kept_page.goto("/gallery")
+    wait_for_streams(site, 0)
+    kept_page.evaluate("history.back()")
+    wait_for_streams(site, 1)
+
+
 def test_reload_in_mid_run_shows_the_present_state_in_the_first_response(page):
     order(page)
     expect_state(page, "Generating")
