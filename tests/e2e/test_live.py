@@ -255,16 +255,20 @@ def test_without_a_stream_the_page_asks(site, page, troubles):
 
 def test_the_oldest_of_three_windows_asks_instead(site, lasting):
     context, addresses = lasting
-    pages = [context.new_page() for _ in range(3)]
-    pages[0].clock.install()
-    for page, address in zip(pages, addresses, strict=True):
-        page.goto(address)
-        expect_state(page, "Confirming")
-    wait_for_streams(site, 2)
-    with pages[0].expect_response("**/jobs/*?seen=*"):
-        pages[0].clock.run_for(16_000)
-    pages[0].clock.run_for(60_000)
-    assert streams(site) == 2
+    oldest, *others = (context.new_page() for _ in addresses)
+    oldest.clock.install()
+    oldest.goto(addresses[0])
+    wait_for_streams(site, 1)
+    with oldest.expect_event("requestfinished", lambda request: request.url.endswith("/stream")):
+        for page, address in zip(others, addresses[1:], strict=True):
+            page.goto(address)
+    asked = []
+    oldest.on("request", lambda request: asked.append(request.url))
+    with oldest.expect_response("**/jobs/*?seen=*"):
+        oldest.clock.run_for(16_000)
+    with oldest.expect_response("**/jobs/*?seen=*"):
+        oldest.clock.run_for(16_000)
+    assert not [url for url in asked if url.endswith("/stream")]
 
 
 def test_pause_holds_and_is_remembered(site, page):
