@@ -27,7 +27,7 @@ from tests import databases
 from tests.bench.inflight import end
 from tests.site_process import ROOT, free_port, wait_until
 
-COUNTS = (10, 100)
+COUNTS = (10, 100, 1000)
 JOBS = 10
 EVENTS = 100
 EVERY = 0.1
