@@ -1,4 +1,4 @@
-"""For machines: is the process alive, and can the site do its work. No page, no quota, no cookie."""
+"""For machines: does the process live, and can the site do its work. No page, no quota."""
 
 from collections.abc import Callable
 

@@ -11,10 +11,11 @@ from config.supervisor.questions import FRESH_FOR, NOTHING, Questions
 
 @pytest.fixture
 def engine(monkeypatch):
-    """The engine's own two answers, in the hands of the test."""
-    says = SimpleNamespace(busy=lambda: 2, wedged=lambda now: True)
+    """The engine's own three answers, in the hands of the test."""
+    says = SimpleNamespace(busy=lambda: 2, wedged=lambda now: True, ticks=lambda now: False)
     monkeypatch.setattr("jobs.leases.busy_workers", lambda: says.busy())
     monkeypatch.setattr("jobs.heartbeats.cluster_is_wedged", lambda now: says.wedged(now))
+    monkeypatch.setattr("jobs.heartbeats.ticker_is_alive", lambda now: says.ticks(now))
     return says
 
 
@@ -25,7 +26,12 @@ def test_nothing_is_believed_before_the_first_answer():
 def test_the_last_answer_is_believed(engine):
     questions = Questions()
     questions.ask_once()
-    assert (questions.answer().busy_workers, questions.answer().cluster_is_wedged) == (2, True)
+    answer = questions.answer()
+    assert (answer.busy_workers, answer.cluster_is_wedged, answer.ticker_is_silent) == (
+        2,
+        True,
+        True,
+    )
 
 
 def test_an_old_answer_is_not(engine, monkeypatch):
