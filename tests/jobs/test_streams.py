@@ -1,0 +1,120 @@
+"""What one stream sends and when it ends, with the hub's thread and the database left out."""
+
+import asyncio
+import uuid
+
+import pytest
+
+from jobs.live import streams
+from jobs.live.hub import Hub
+from jobs.live.rendering import Rendered
+
+JOB = uuid.UUID(int=1)
+
+
+def state(version: int, *, has_ended: bool = False) -> Rendered:
+    return Rendered(JOB, version, has_ended, f"event: state\nid: {version}\n\n".encode())
+
+
+class QuietHub(Hub):
+    """A hub whose news are put in by the test."""
+
+    def _watch(self) -> None:
+        pass
+
+    async def state_of(self, job_id):
+        return self.states.get(job_id)
+
+
+def read(scenario) -> list[bytes]:
+    """Every part that a stream sent while `scenario(hub)` went on beside it."""
+
+    async def both() -> list[bytes]:
+        hub = QuietHub(asyncio.get_running_loop())
+        task = asyncio.create_task(collect(hub))
+        await scenario(hub)
+        parts = await asyncio.wait_for(task, 10)
+        assert hub.streams == 0
+        return parts
+
+    return asyncio.run(both())
+
+
+async def collect(hub: Hub) -> list[bytes]:
+    return [part async for part in streams._events(hub, JOB, 7)]
+
+
+async def subscribed(hub: Hub) -> None:
+    while not hub.streams:
+        await asyncio.sleep(0)
+
+
+def test_each_version_is_sent_once_and_the_end_closes():
+    async def scenario(hub):
+        await subscribed(hub)
+        for version in (1, 2, 2, 1):
+            hub._publish([state(version)])
+            await asyncio.sleep(0.01)
+        hub._publish([state(3, has_ended=True)])
+
+    sent = read(scenario)
+    assert sent == [state(1).event, state(2).event, state(3).event, streams.close("ended")]
+
+
+def test_a_slow_viewer_gets_the_present_state_not_every_one():
+    async def scenario(hub):
+        await subscribed(hub)
+        hub._publish([state(1)])
+        hub._publish([state(2)])
+        hub._publish([state(5, has_ended=True)])
+
+    assert read(scenario) == [state(5).event, streams.close("ended")]
+
+
+def test_silence_is_filled_with_comments_and_has_an_end(monkeypatch):
+    monkeypatch.setattr(streams, "COMMENT_EVERY", 0.01)
+    monkeypatch.setattr(streams, "LONGEST", 0.2)
+
+    async def scenario(hub):
+        await subscribed(hub)
+
+    sent = read(scenario)
+    assert len(sent) >= 2
+    assert set(sent) == {streams.COMMENT}
+
+
+def test_the_end_after_ten_minutes_asks_the_browser_to_come_back():
+    """A plain end, without the word that tells it to stop."""
+    assert streams.LONGEST == 600
+    assert streams.COMMENT_EVERY == 15
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_the_newest_streams_of_a_person_win(settings, most):
+    settings.LIVE_STREAMS_A_PERSON = most
+
+    async def open_three() -> list[bool]:
+        hub = QuietHub(asyncio.get_running_loop())
+        return [one.replaced for one in [hub.subscribe(JOB, 7) for _ in range(3)]]
+
+    assert asyncio.run(open_three()) == [True] * (3 - most) + [False] * most
+
+
+def test_another_person_ends_nobody_elses_stream(settings):
+    async def open_all() -> list[bool]:
+        hub = QuietHub(asyncio.get_running_loop())
+        return [one.replaced for one in [hub.subscribe(JOB, number) for number in range(5)]]
+
+    assert not any(asyncio.run(open_all()))
+
+
+def test_what_nobody_looks_at_is_forgotten():
+    async def come_and_go() -> Hub:
+        hub = QuietHub(asyncio.get_running_loop())
+        subscription = hub.subscribe(JOB, 7)
+        hub._publish([state(1)])
+        hub.leave(subscription)
+        return hub
+
+    hub = asyncio.run(come_and_go())
+    assert (hub.states, hub._by_job, hub._by_account) == ({}, {}, {})
