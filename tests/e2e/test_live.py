@@ -29,6 +29,9 @@ WATCH_STATUS = """() => {
         .observe(document.querySelector('#status'), {childList: true, characterData: true});
 }"""
 
+# How long the network is away, in ms.
+CUT_LASTS = 20_000
+
 
 def streams(site) -> int | None:
     """None while no web process answers."""
@@ -226,6 +229,7 @@ def test_a_cut_network_heals_without_a_click(page, troubles):
     order(page)
     page.context.set_offline(True)
     expect_connection(page, LOST)
+    page.wait_for_timeout(CUT_LASTS)
     page.context.set_offline(False)
     expect_state(page, "Ready")
     expect_quota(page, "2 of 3 left today")

@@ -2,8 +2,11 @@
 
 import signal
 import socket
+import sqlite3
 import time
 import urllib.parse
+from contextlib import closing
+from pathlib import Path
 
 import psutil
 import psycopg
@@ -17,6 +20,8 @@ from tests.site_process import Site, wait_until
 pytestmark = pytest.mark.site
 
 FORGOTTEN_WITHIN = 1.0
+# Longer than a run of the sandbox takes here, so that its end meets the lock.
+HELD_FOR = 3.0
 
 
 class Stream:
@@ -79,7 +84,7 @@ def _running(folder, settings):
 
 @pytest.fixture(scope="module")
 def desk(site):
-    desk = Desk(site.env)
+    desk = Desk(site.env | {"PGAPPNAME": "desk"})
     desk.ask("place", "first")
     yield desk
     desk.close()
@@ -159,6 +164,34 @@ def test_a_third_stream_of_a_person_ends_the_first(desk, look):
     while (event := first.event())[0] == "state":
         pass
     assert event[::2] == ("close", "replaced")
+
+
+def test_a_stream_outlives_the_databases_connections(site, desk, look):
+    job = desk.ask("place", "cut")["cut"]
+    stream = look(job)
+    stream.event()
+    lose_connections(site)
+    while stream.event()[0] == "state":
+        pass
+    assert desk.ask("report")[job]["state"] == "ready"
+
+
+def lose_connections(site: Site) -> None:
+    """On PostgreSQL all of the site's; SQLite has none, so its only write lock is held a while."""
+    url = site.settings["DATABASE_URL"]
+    if url:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                " AND application_name <> 'desk'"
+            )
+        return
+    file = Path(site.settings["DATA_DIR"]) / "counterfoil.sqlite3"
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        time.sleep(HELD_FOR)
+        connection.execute("ROLLBACK")
 
 
 def test_somebody_else_has_no_such_stream(desk, look):
