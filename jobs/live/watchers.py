@@ -12,7 +12,7 @@ from django.db import OperationalError, connection
 
 from jobs.changes import LIVE_CHANNEL
 
-SQLITE_LOOK_EVERY = 0.015
+SQLITE_LOOK_EVERY = 0.008
 LOOK_ANYWAY_AFTER = 5.0
 
 
