@@ -27,11 +27,6 @@ def duration(lasted: timedelta | None) -> str:
 
 
 @register.filter
-def utc_time(at: datetime) -> str:
-    return wording.time_in_words(at)
-
-
-@register.filter
 def utc_moment(at: datetime) -> str:
     return f"{formats.date_format(at, 'j M Y')}, {wording.time_in_words(at)}"
 
