@@ -16,6 +16,14 @@ from django.conf import settings
 
 TETHER = Path(__file__).with_name("tether.py")
 LONGEST_LINE = 64 * 1024
+# One worker: SQLite has one writer, and a thread of its own serves each request anyway.
+SERVER_OPTIONS = (
+    *("--interface", "asginl", "--http", "1", "--no-ws", "--loop", "uvloop"),
+    *("--workers", "1", "--workers-kill-timeout", "1", "--backlog", "1024"),
+    # How many requests are answered at once; the default is the backlog, and open streams count.
+    *("--backpressure", "8192"),
+    *("--log-level", "warning"),
+)
 
 
 @dataclass(frozen=True)
@@ -61,13 +69,8 @@ def runs_sandbox() -> bool:
 
 
 def web_options() -> tuple[str, ...]:
-    """One worker: SQLite has one writer, and a thread of its own serves each request anyway."""
-    return (
-        *("--interface", "asginl", "--host", settings.HOST, "--port", str(settings.PORT)),
-        *("--workers", "1", "--workers-kill-timeout", "1", "--backlog", "1024"),
-        *("--http", "1", "--no-ws", "--loop", "asyncio", "--log-level", "warning"),
-        "config.supervisor.web:application",
-    )
+    address = ("--host", settings.HOST, "--port", str(settings.PORT))
+    return (*SERVER_OPTIONS, *address, "config.supervisor.web:application")
 
 
 class Child:

@@ -23,6 +23,7 @@ from pathlib import Path
 
 import psutil
 
+from config.supervisor.children import SERVER_OPTIONS
 from tests import databases
 from tests.bench.inflight import end
 from tests.site_process import ROOT, free_port, wait_until
@@ -34,14 +35,10 @@ EVERY = 0.1
 BROADCASTS = 20
 POSTGRES = os.environ.get("TEST_DATABASE_URL", "postgres://postgres@127.0.0.1:5432/test")
 SERVERS = {
-    "granian": (
-        *("-m", "granian", "--interface", "asginl", "--workers", "1", "--workers-kill-timeout"),
-        *("1", "--backlog", "2048", "--http", "1", "--no-ws", "--loop", "uvloop"),
-        *("--log-level", "warning", "--host", "127.0.0.1", "--port"),
-    ),
+    "granian": ("-m", "granian", *SERVER_OPTIONS, "--host", "127.0.0.1", "--port"),
     "uvicorn": (
         *("-m", "uvicorn", "--workers", "1", "--timeout-graceful-shutdown", "1", "--loop"),
-        *("uvloop", "--backlog", "2048", "--ws", "none", "--lifespan", "off"),
+        *("uvloop", "--backlog", "1024", "--ws", "none", "--lifespan", "off"),
         *("--log-level", "warning", "--no-access-log", "--host", "127.0.0.1", "--port"),
     ),
 }

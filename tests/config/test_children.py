@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from config.supervisor.children import Child, Role, site_roles
+from config.supervisor.children import SERVER_OPTIONS, Child, Role, site_roles, web_options
 
 
 @pytest.fixture
@@ -34,3 +34,9 @@ def test_the_code_is_found_from_anywhere(ended, tmp_path):
 def test_the_web_process_takes_no_code_from_the_working_directory():
     web = next(role for role in site_roles() if role.name == "web")
     assert web.command[1] == "-P"
+
+
+def test_the_web_process_runs_on_the_fast_loop():
+    """As measured in docs/adr/0004-server.md."""
+    assert SERVER_OPTIONS[SERVER_OPTIONS.index("--loop") + 1] == "uvloop"
+    assert web_options()[: len(SERVER_OPTIONS)] == SERVER_OPTIONS

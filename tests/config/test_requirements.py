@@ -5,8 +5,9 @@ import re
 import pytest
 from django.conf import settings
 
-PINNED = re.compile(r"^([a-z0-9][a-z0-9.-]*)==(\S+) \\$", re.MULTILINE)
-LINE = re.compile(r"^([a-z0-9][a-z0-9.-]*==\S+ \\|    --hash=sha256:[0-9a-f]{64}( \\)?)$")
+NAMED = r"([a-z0-9][a-z0-9.-]*)==(\S+)(?: ; sys_platform != \"win32\")? \\"
+PINNED = re.compile(rf"^{NAMED}$", re.MULTILINE)
+LINE = re.compile(rf"^({NAMED}|    --hash=sha256:[0-9a-f]{{64}}( \\)?)$")
 
 
 def text_of(name: str) -> str:
