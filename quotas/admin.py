@@ -1,28 +1,31 @@
-"""Plans, accounts, grants and the ledger for staff.
+"""Plans, accounts, grants, the ledger and alerts for staff.
 
 The ledger is read, never edited: goodwill is a grant. No query here grows with the tables.
 """
 
 from datetime import timedelta
+from typing import ClassVar
 from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth import get_user_model
 from django.core.paginator import Paginator
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
+from django.db.models.expressions import Combinable
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.html import format_html
+from django.utils.timesince import timesince
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from quotas.accounts import NEEDED_PLANS
 from quotas.balances import balances_of
 from quotas.ledger import Balance, balance_of, utc_day
-from quotas.models import Account, Allowance, Attempt, Grant, Kind, Plan
+from quotas.models import Account, Alert, AlertKind, Allowance, Attempt, Grant, Kind, Plan
 
 MOST_COUNTED = 5000
 MOST_USERS_FOUND = 100
@@ -40,7 +43,7 @@ class BigTableAdmin(admin.ModelAdmin):
     paginator = BoundedPaginator
     show_full_result_count = False
     list_per_page = 50
-    ordering = ("-pk",)
+    ordering: ClassVar[tuple[str | Combinable, ...]] = ("-pk",)
     sortable_by = ()
 
 
@@ -212,6 +215,55 @@ class AttemptAdmin(BigTableAdmin):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Attempt | None = None) -> bool:
+        return False
+
+
+class AlertKindFilter(admin.SimpleListFilter):
+    """By the known kinds; Django's own filter is not told of them, but asks the table."""
+
+    title = _("kind")
+    parameter_name = "kind"
+
+    def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin):
+        return AlertKind.choices
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
+        return queryset.filter(kind=self.value()) if self.value() else queryset
+
+
+class OpenFilter(admin.SimpleListFilter):
+    title = _("state")
+    parameter_name = "is"
+
+    def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin):
+        return [("open", _("Open")), ("closed", _("Closed"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
+        if self.value() in ("open", "closed"):
+            return queryset.filter(closed_at__isnull=self.value() == "open")
+        return queryset
+
+
+@admin.register(Alert)
+class AlertAdmin(BigTableAdmin):
+    """Read only: an alert is closed by whatever ends what it tells of."""
+
+    list_display = ("kind", "subject", "words", "age", "opened_at", "seen_at", "closed_at")
+    list_filter = (OpenFilter, AlertKindFilter)
+    ordering = (F("closed_at").desc(nulls_first=True), "-opened_at", "-pk")
+    fields = list_display
+
+    @admin.display(description=_("open for"))
+    def age(self, alert: Alert) -> str:
+        return timesince(alert.opened_at, alert.closed_at or timezone.now())
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Alert | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Alert | None = None) -> bool:
         return False
 
 

@@ -1,4 +1,4 @@
-"""Who spends, how much a day, and the ledger of attempts.
+"""Who spends, how much a day, the ledger of attempts, and alerts for staff.
 
 A slot is a seat: the partial unique index `attempt_seat_taken_once` is what makes overselling
 impossible; no counter is kept anywhere.
@@ -105,6 +105,46 @@ class Grant(models.Model):
 
     def __str__(self) -> str:
         return f"+{self.slots} {self.kind} on {self.day}"
+
+
+class AlertKind(models.TextChoices):
+    """What staff must look at, since the site does not mend it by itself."""
+
+    PROVIDER_PAUSED = "provider_paused", _("provider paused")
+    CONTRADICTION = "contradiction", _("late news contradicts the end")
+
+
+class AlertQuerySet(models.QuerySet["Alert"]):
+    def open(self) -> "AlertQuerySet":
+        return self.filter(closed_at=None)
+
+
+class Alert(models.Model):
+    """Something for staff. `seen_at` is the last time that what it tells of was met."""
+
+    kind = models.CharField(_("kind"), max_length=30, choices=AlertKind.choices)
+    subject = models.CharField(_("about"), max_length=200)
+    words = models.CharField(_("in words"), max_length=500, blank=True)
+    opened_at = models.DateTimeField(_("opened"))
+    seen_at = models.DateTimeField(_("last seen"))
+    closed_at = models.DateTimeField(_("closed"), null=True, blank=True)
+
+    objects = AlertQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("alert")
+        verbose_name_plural = _("alerts")
+        constraints = [
+            # What stays wrong is one alert, however often and by whomever it is met.
+            models.UniqueConstraint(
+                fields=["kind", "subject"],
+                condition=Q(closed_at__isnull=True),
+                name="alert_open_once",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.subject}"
 
 
 class AttemptQuerySet(models.QuerySet["Attempt"]):

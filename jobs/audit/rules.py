@@ -25,6 +25,7 @@ APPS = ("quotas", "providers", "jobs")
 
 SAYS = {
     "account_identity_not_blank": "An account has a blank visitor or name.",
+    "alert_open_once": "One trouble has more than one open alert.",
     "allowance_one_a_kind": "A plan has two allowances for one kind of job.",
     "allowance_slots_within_reason": "An allowance is beyond all reason.",
     "attempt_cost_nothing_only_if_failed": "An attempt is said to have cost nothing, but is held.",

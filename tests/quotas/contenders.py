@@ -1,7 +1,7 @@
 """Processes that contend for seats, on the database named by DATABASE_URL. Prints what they got.
 
-Run as `python -m tests.quotas.contenders fill|churn|settle|wait`: the interpreter starts once, and
-its forks start work together at a barrier.
+Run as `python -m tests.quotas.contenders fill|churn|settle|wait|alerts`: the interpreter starts
+once, and its forks start work together at a barrier.
 """
 
 import json
@@ -20,8 +20,9 @@ django.setup()
 from django.db import connection, connections, transaction  # noqa: E402
 
 from quotas.accounts import account_named, ensure_saved  # noqa: E402
+from quotas.alerts import close_alert, open_alert  # noqa: E402
 from quotas.ledger import Refused, reserve, settle, utc_day  # noqa: E402
-from quotas.models import Account, Allowance, Attempt, Grant, Plan  # noqa: E402
+from quotas.models import Account, AlertKind, Allowance, Attempt, Grant, Plan  # noqa: E402
 from quotas.states import AttemptState  # noqa: E402
 
 NOW = datetime(2026, 3, 14, 12, tzinfo=UTC)
@@ -39,9 +40,7 @@ fork = multiprocessing.get_context("fork")
 
 def main() -> None:
     mode = sys.argv[1]
-    json.dump(
-        {"fill": fill, "churn": churn, "settle": settle_all, "wait": wait}[mode](), sys.stdout
-    )
+    json.dump(MODES[mode](), sys.stdout)
 
 
 def run_together(*works) -> list:
@@ -199,6 +198,22 @@ def reserve_in_transaction(account: Account, answer: dict) -> None:
     connections.close_all()
 
 
+# Everybody meets the same trouble and its end, in transactions of their own or in none
+
+
+def alerts() -> list:
+    return run_together(*[lambda number=number: meet_trouble(number) for number in range(8)])
+
+
+def meet_trouble(number: int) -> dict:
+    opened = closed = 0
+    for _ in range(20):
+        with transaction.atomic() if number % 2 else nullcontext():
+            opened += open_alert(kind=AlertKind.PROVIDER_PAUSED, subject=SHARED, now=NOW)
+        closed += close_alert(kind=AlertKind.PROVIDER_PAUSED, subject=SHARED, now=NOW)
+    return {"opened": opened, "closed": closed}
+
+
 def someone_waits() -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT COUNT(*) FROM pg_locks WHERE NOT granted")
@@ -212,6 +227,14 @@ def wait_until(condition, seconds: float = 60) -> None:
             raise TimeoutError("what was waited for never came")
         time.sleep(0.001)
 
+
+MODES = {
+    "fill": fill,
+    "churn": churn,
+    "settle": settle_all,
+    "wait": wait,
+    "alerts": alerts,
+}
 
 if __name__ == "__main__":
     main()

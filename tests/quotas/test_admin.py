@@ -9,8 +9,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from quotas.accounts import account_of_visitor, ensure_saved
+from quotas.alerts import close_alert, open_alert
 from quotas.ledger import balance_of, reserve, utc_day
-from quotas.models import Account, Allowance, Attempt, Grant, Plan
+from quotas.models import Account, Alert, AlertKind, Allowance, Attempt, Grant, Plan
 
 
 @pytest.fixture
@@ -259,3 +260,52 @@ def test_plan_that_somebody_is_on_is_not_deleted(pages, account):
     assert pages.post(address, {"post": "yes"}).status_code == 403
     Account.objects.update(plan=Plan.objects.get(name="free"))
     assert pages.post(address, {"post": "yes"}).status_code == 302
+
+
+@pytest.fixture
+def alerts(pages, now):
+    """Three of two kinds, the newest of them closed."""
+    kinds = [AlertKind.PROVIDER_PAUSED, AlertKind.CONTRADICTION, AlertKind.PROVIDER_PAUSED]
+    for number, kind in enumerate(kinds):
+        opened_at = now - timedelta(hours=9 - number)
+        open_alert(kind=kind, subject=f"s{number}", now=opened_at, words="look at it")
+    close_alert(kind=AlertKind.PROVIDER_PAUSED, subject="s2", now=now - timedelta(hours=2))
+
+    def listed(**query) -> list[str]:
+        page = pages.get("/admin/quotas/alert/", query)
+        return [alert.subject for alert in page.context["cl"].result_list]
+
+    return listed
+
+
+def test_open_alerts_come_first_the_newest_before_the_older(alerts):
+    assert alerts() == ["s1", "s0", "s2"]
+
+
+@pytest.mark.parametrize(
+    ("query", "subjects"),
+    [
+        ({"is": "open"}, ["s1", "s0"]),
+        ({"is": "closed"}, ["s2"]),
+        ({"kind": "contradiction"}, ["s1"]),
+        ({"kind": "provider_paused", "is": "open"}, ["s0"]),
+    ],
+)
+def test_alerts_are_filtered_by_kind_and_state(alerts, query, subjects):
+    assert alerts(**query) == subjects
+
+
+@pytest.mark.usefixtures("alerts")
+def test_alert_says_how_long_it_has_been_open(pages):
+    page = pages.get("/admin/quotas/alert/").content.decode().replace("\xa0", " ")
+    assert [f">{hours} hours<" in page for hours in (9, 8, 5)] == [True] * 3
+    assert "look at it" in page
+
+
+@pytest.mark.parametrize("page", ["add/", "{pk}/change/", "{pk}/delete/"])
+def test_alert_is_not_written_by_hand(pages, alerts, page):
+    alert = Alert.objects.earliest("pk")
+    address = f"/admin/quotas/alert/{page.format(pk=alert.pk)}"
+    assert pages.post(address, {"post": "yes", "words": "nothing"}).status_code == 403
+    assert pages.get(f"/admin/quotas/alert/{alert.pk}/change/").status_code == 200
+    assert Alert.objects.get(pk=alert.pk).words == "look at it"

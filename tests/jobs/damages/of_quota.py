@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import CharField, F, ForeignKey
 
 from jobs.models import Job
-from quotas.models import Account, Allowance, Attempt, Grant, Plan
+from quotas.models import Account, Alert, Allowance, Attempt, Grant, Plan
 from tests.jobs.damages.planting import (
     attempt,
     calls,
@@ -154,6 +154,13 @@ def _(job):
 def _(job):
     lose(Plan.objects.filter(pk=job.account.plan_id))
     return job.account_id
+
+
+@damage("alert_open_once", despite=("alert_open_once",))
+def _(job):
+    trouble = {"kind": "provider_paused", "subject": "sandbox"}
+    alert = Alert.objects.create(**trouble, opened_at=job.created_at, seen_at=job.created_at)
+    return double(alert)
 
 
 @damage("allowance_one_a_kind", despite=("allowance_one_a_kind",))
