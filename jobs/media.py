@@ -12,7 +12,10 @@ log = logging.getLogger(__name__)
 def path_of(file: str) -> Path | None:
     """None for a name that would lead elsewhere."""
     folder = Path(settings.MEDIA_ROOT).resolve()
-    path = (folder / file).resolve()
+    try:
+        path = (folder / file).resolve()
+    except ValueError:
+        return None
     return path if path.is_relative_to(folder) and path != folder else None
 
 

@@ -6,8 +6,10 @@ Losing one loses nothing. Two are drawn at a time, since a large original takes 
 import io
 import logging
 import os
+import struct
 import threading
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 from PIL import Image, ImageOps
@@ -19,6 +21,8 @@ log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "image/webp"
 MOST_PIXELS = (480, 480)
+# The last two are what Pillow raises of a broken PNG and of a camera's notes that make no sense.
+UNREADABLE = (OSError, ValueError, Image.DecompressionBombError, SyntaxError, struct.error)
 _turns = threading.BoundedSemaphore(2)
 
 
@@ -30,13 +34,20 @@ def thumbnail_of(picture: Picture) -> bytes | None:
     """None where the original cannot be read."""
     path = media.path_of(file_of(picture.pk))
     assert path
-    try:
-        return path.read_bytes()
-    except OSError:
-        content = _draw(picture)
+    if kept := _kept(path):
+        return kept
+    content = _draw(picture)
     if content:
         _keep(path, content)
     return content
+
+
+def _kept(path: Path) -> bytes:
+    """Empty where there is none, or where a power cut left only the name of one."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
 
 
 def _draw(picture: Picture) -> bytes | None:
@@ -48,14 +59,14 @@ def _draw(picture: Picture) -> bytes | None:
             small = ImageOps.exif_transpose(image)
             small.thumbnail(MOST_PIXELS)
             small.save(out, "WEBP", quality=80)
-    except (OSError, ValueError, Image.DecompressionBombError) as exc:
+    except UNREADABLE as exc:
         log.warning("A picture cannot be made small: %s", type(exc).__name__)
         return None
     return out.getvalue()
 
 
 def _keep(path: Path, content: bytes) -> None:
-    """Whole or not at all; on a full disk it is drawn anew each time."""
+    """Whole or not at all; on a disk that is full or read-only it is drawn anew each time."""
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -63,4 +74,5 @@ def _keep(path: Path, content: bytes) -> None:
         os.replace(draft, path)
     except OSError as exc:
         log.warning("A small picture cannot be kept: %s", exc.strerror)
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink()

@@ -99,7 +99,7 @@ def test_another_cannot_delete(ben_client, account, now):
     assert job.pictures.exists()
 
 
-@pytest.mark.parametrize("file", ["../outside.png", "/outside.png", ""])
+@pytest.mark.parametrize("file", ["../outside.png", "/outside.png", "", "a\0b"])
 def test_no_name_leads_out_of_the_folder(file):
     assert media.path_of(file) is None
 

@@ -35,7 +35,6 @@ def kept(settings, picture):
 def test_it_is_small_and_of_the_same_shape(ana_client, large):
     response = small(ana_client, large)
     image = Image.open(io.BytesIO(response.content))
-    assert response["Content-Type"] == "image/webp"
     assert (response["Content-Type"], image.format, image.size) == (
         "image/webp",
         "WEBP",
@@ -71,7 +70,23 @@ def test_a_picture_lies_as_its_camera_held_it(ana_client, large, settings):
     assert Image.open(io.BytesIO(small(ana_client, large).content)).size == (20, 40)
 
 
-@pytest.mark.parametrize("content", [b"", b"no picture"])
+def with_notes(type_: str, notes: bytes) -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", (40, 20)).save(out, type_, exif=notes)
+    return out.getvalue()
+
+
+# Orientation 6, and a width that is text where a number must stand.
+ODD_NOTES = b"Exif\0\0" + bytes.fromhex(
+    "49492a0008000000 0200 000102000100000061000000 120103000100000006000000 00000000"
+)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"no picture", with_notes("PNG", b"no notes"), with_notes("JPEG", ODD_NOTES)],
+    ids=["empty", "text", "notes-of-nothing", "odd-notes"],
+)
 def test_what_cannot_be_drawn_is_shown_as_it_is(ana_client, large, settings, content):
     (settings.MEDIA_ROOT / large.file).write_bytes(content)
     assert small(ana_client, large)["Location"] == f"/images/{large.pk}/file"
@@ -84,6 +99,18 @@ def test_a_full_disk_costs_only_the_keeping(ana_client, large, settings, monkeyp
     monkeypatch.setattr(thumbnails.os, "replace", full)
     assert small(ana_client, large).status_code == 200
     assert list(kept(settings, large).parent.iterdir()) == []
+
+
+def test_a_folder_that_takes_no_files_costs_only_the_keeping(ana_client, large, settings):
+    (settings.MEDIA_ROOT / "thumbnails").write_bytes(b"a file where the folder should be")
+    assert small(ana_client, large).status_code == 200
+
+
+def test_an_empty_one_is_drawn_anew(ana_client, large, settings):
+    content = small(ana_client, large).content
+    kept(settings, large).write_bytes(b"")
+    assert small(ana_client, large).content == content
+    assert kept(settings, large).read_bytes() == content
 
 
 def test_it_goes_with_its_picture(
