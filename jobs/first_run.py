@@ -4,6 +4,8 @@ Staff are told, and whoever sits at the machine itself: before there is a staff 
 be. No stranger learns that a site has no staff.
 """
 
+from urllib.parse import urlsplit
+
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.http import HttpRequest
@@ -12,7 +14,7 @@ from django.utils.translation import gettext as _
 from providers.registry import offers
 
 LOOPBACK = {"127.0.0.1", "::1"}
-LOCAL_NAMES = {"localhost", "127.0.0.1", "[::1]"}
+LOCAL_NAMES = {"localhost", "127.0.0.1", "::1"}
 FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
 
 
@@ -36,11 +38,13 @@ def missing_for(request: HttpRequest) -> list[str]:
 
 
 def _is_at_the_machine(request: HttpRequest) -> bool:
-    """A proxy on this machine speaks from loopback too: it forwards, or keeps the public name."""
-    name = request.get_host().rpartition(":")[0] or request.get_host()
+    """A proxy on this machine speaks from loopback too: it forwards, or keeps the public name, or
+    needs PUBLIC_URL to be set before any form can be sent through it."""
+    public = settings.PUBLIC_URL or "//localhost"
+    names = {urlsplit(address).hostname for address in (f"//{request.get_host()}", public)}
     return (
         request.META.get("REMOTE_ADDR") in LOOPBACK
-        and name in LOCAL_NAMES
+        and names <= LOCAL_NAMES
         and not any(header in request.headers for header in FORWARDED)
     )
 

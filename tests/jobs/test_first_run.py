@@ -19,6 +19,16 @@ def test_at_the_machine_one_is_told_what_is_missing(client):
     assert NO_KEY in shown
 
 
+@pytest.mark.parametrize("host", ["[::1]", "[::1]:8000", "LOCALHOST", "127.0.0.1:80"])
+def test_the_machine_has_several_names(client, host):
+    assert NO_STAFF in text_of(client.get("/", HTTP_HOST=host, REMOTE_ADDR="::1"))
+
+
+def test_behind_a_proxy_that_hides_the_public_name_nobody_is_told(client, settings):
+    settings.PUBLIC_URL = "https://pictures.example"
+    assert "For the operator" not in text_of(client.get("/", **AT_HOME))
+
+
 @pytest.mark.parametrize(
     "elsewhere",
     [
