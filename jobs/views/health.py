@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
@@ -32,7 +32,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
 def _holds(check: Callable[[], bool]) -> bool:
     try:
         return check()
-    except DatabaseError:
+    except Error:
         return False
 
 
