@@ -11,6 +11,7 @@ from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.utils.cache import patch_cache_control
 from django.utils.translation import gettext as _
 
 from jobs.context import theme_of
@@ -73,4 +74,6 @@ def _outage(error: BaseException | None) -> str:
 
 
 def _page(request: HttpRequest, status: int, title: str, says: str) -> HttpResponse:
-    return render(request, "error.html", {"title": title, "says": says}, status=status)
+    response = render(request, "error.html", {"title": title, "says": says}, status=status)
+    patch_cache_control(response, private=True, no_cache=True)
+    return response

@@ -95,6 +95,12 @@ def test_wrong_host_is_told_in_plain_words(client, db):
     assert "400" not in text_of(response)
 
 
+def test_no_cache_in_between_may_keep_the_name_on_an_error_page(ana_client):
+    response = ana_client.get("/nothing")
+    assert "Sign out ana" in text_of(response)
+    assert "private" in response["Cache-Control"]
+
+
 def test_sign_in_is_djangos_own_and_comes_back(client, db):
     shown = client.get("/gallery").content.decode()
     assert 'href="/admin/login/?next=/gallery"' in shown
