@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from jobs import heartbeats
-from jobs.models import Job
+from jobs.models import Job, JobQuerySet
 from jobs.states import ENDS, OPEN, JobState
 from jobs.views.pages import polled_status, show, wants_part
 from jobs.views.rows import own_jobs
@@ -31,10 +31,11 @@ def gallery(request: HttpRequest) -> HttpResponse:
     chosen = chosen if chosen in FILTERS else "all"
     page = _page_number(request)
     tiles, has_more = _ended(request, chosen, page)
-    in_progress = _in_progress(request) if page == 1 and chosen in ("all", "open") else []
+    in_progress, has_more_open = _in_progress(request, chosen, page)
     context = {
         "in_progress": in_progress,
         "any_open": bool(in_progress),
+        "next_open_page": page + 1 if has_more_open else None,
         "stands_still": bool(in_progress) and not heartbeats.site_moves(timezone.now()),
         "tiles": tiles,
         "next_page": page + 1 if has_more else None,
@@ -57,20 +58,24 @@ def _open_tiles(request: HttpRequest) -> HttpResponse:
 
 
 def _ended(request: HttpRequest, chosen: str, page: int) -> tuple[list[Job], bool]:
-    """One page of ended jobs, and whether there is another."""
     states = FILTERS[chosen][1]
-    if not states:
-        return [], False
+    return _cut(_newest(request).filter(state__in=sorted(states)), page) if states else ([], False)
+
+
+def _in_progress(request: HttpRequest, chosen: str, page: int) -> tuple[list[Job], bool]:
+    """Above the first page of all, and page by page where nothing else is asked for."""
+    is_shown = chosen == "open" or (chosen == "all" and page == 1)
+    return _cut(_newest(request).open(), page) if is_shown else ([], False)
+
+
+def _cut(jobs: JobQuerySet, page: int) -> tuple[list[Job], bool]:
+    """One page, and whether there is another."""
     start = (page - 1) * A_PAGE
-    found = list(_newest(request).filter(state__in=sorted(states))[start : start + A_PAGE + 1])
+    found = list(jobs[start : start + A_PAGE + 1])
     return found[:A_PAGE], len(found) > A_PAGE
 
 
-def _in_progress(request: HttpRequest) -> list[Job]:
-    return list(_newest(request).open()[:A_PAGE])
-
-
-def _newest(request: HttpRequest):
+def _newest(request: HttpRequest) -> JobQuerySet:
     return own_jobs(request).kept().order_by("-created_at", "pk").prefetch_related("pictures")
 
 

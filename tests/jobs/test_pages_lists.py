@@ -13,11 +13,15 @@ from tests.jobs.conftest import HTMX, text_of
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 
 
-def many_ready(account, now, count: int) -> list[Job]:
-    """The newest last."""
+def grant(account, now, count: int) -> None:
     Grant.objects.create(
         account=account, kind="image", day=now.date(), slots=count, reason="test", granted_at=now
     )
+
+
+def many_ready(account, now, count: int) -> list[Job]:
+    """The newest last."""
+    grant(account, now, count)
     start = now - timedelta(minutes=count)
     return [
         rows.ready(account, start + timedelta(minutes=number), prompt=f"Harbour {number}.")
@@ -139,9 +143,32 @@ def test_page_that_is_no_number_is_the_first(ana_client, account, now, page):
     assert "baker" in text_of(ana_client.get("/gallery", {"page": page}))
 
 
-def test_page_beyond_the_last_says_so(ana_client, account, now):
+@pytest.mark.parametrize("show", ["all", "ready", "open"])
+def test_page_beyond_the_last_says_so_and_leads_to_the_first(ana_client, account, now, show):
     rows.ready(account, now)
-    assert "There is no such page." in text_of(ana_client.get("/gallery?page=7"))
+    response = ana_client.get("/gallery", {"show": show, "page": 7})
+    assert "There is no such page. To the first page" in text_of(response)
+    assert f'<a href="?show={show}">To the first page</a>' in response.content.decode()
+
+
+def test_all_that_is_in_progress_can_be_reached(ana_client, account, now):
+    grant(account, now, 25)
+    titles = {f"Kite {number:02}" for number in range(25)}
+    for number, title in enumerate(sorted(titles)):
+        rows.queued(account, now + timedelta(seconds=number), prompt=title)
+    shown, found = ana_client.get("/gallery").content.decode(), set()
+    assert "Kite 00" not in shown
+    for address in ("/gallery", "/gallery?show=open&page=2"):
+        shown = ana_client.get(address).content.decode()
+        found |= {title for title in titles if title in shown}
+        assert ('href="?show=open&amp;page=2"' in shown) == (address == "/gallery")
+    assert found == titles
+
+
+def test_later_pages_of_all_repeat_nothing_in_progress(ana_client, account, now):
+    many_ready(account, now, 25)
+    rows.queued(account, now, prompt="Kite")
+    assert "Kite" not in ana_client.get("/gallery?page=2").content.decode()
 
 
 @pytest.mark.parametrize(
@@ -175,6 +202,15 @@ def test_running_tiles_are_polled_until_all_have_ended(ana_client, account, now)
     response = ana_client.get(address, headers=HTMX)
     assert response.status_code == 286
     assert f"/images/{job.pictures.get().pk}/small" in response.content.decode()
+
+
+def test_polled_tiles_bring_the_quota_along(ana_client, account, now):
+    job = rows.queued(account, now)
+    assert "1 on hold" in text_of(ana_client.get("/gallery"))
+    outcomes.cancel(job.pk, now)
+    response = ana_client.get(f"/gallery?tiles={job.pk}", headers=HTMX)
+    assert '<p id="quota" class="quota" hx-swap-oob="true">' in response.content.decode()
+    assert "10 of 10 left today" in text_of(response)
 
 
 def test_polling_for_tiles_of_another_shows_none(ben_client, account, now):
