@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -65,6 +66,11 @@ class PictureForm(forms.Form):
         for name in self.errors:
             if name in self.fields:
                 self._mark_wrong(name)
+
+    def clean(self) -> dict[str, Any] | None:
+        if not offers():
+            raise forms.ValidationError(_("No model is offered here. Staff must look at it."))
+        return super().clean()
 
     def order(self) -> PictureOrder:
         """Of a valid form only."""

@@ -15,7 +15,7 @@ from jobs.models import Event, Job
 from jobs.states import JobState
 from providers.durations import Usual
 from providers.models import Call
-from quotas.ledger import Balance, utc_day
+from quotas.ledger import Balance, Refused, utc_day
 from quotas.states import AttemptState
 
 MOST_AHEAD = 100
@@ -202,6 +202,13 @@ def not_retried_in_words(earlier: Job) -> str:
     if earlier.state == JobState.READY:
         return _("The earlier try brought its picture after all.")
     return _("The earlier try may still bring its picture, so we do not pay for another.")
+
+
+def refused_in_words(refused: Refused, now: datetime) -> str:
+    """Why an order was refused, as it stood then: the quota beside it may have changed since."""
+    if refused.balance.left and refused.why != "too_many_tries":
+        return _("No slot could be taken at this moment. Send it again.")
+    return refusal_in_words(refused.balance, now)
 
 
 def you_can_leave() -> str:

@@ -1,6 +1,7 @@
 """The page of one job, and what its owner may do: cancel, stop waiting, delete."""
 
 import uuid
+from datetime import datetime
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -39,11 +40,10 @@ def stop_waiting(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     """A request that went back to the queue meanwhile is cancelled: that frees the slot."""
     job = own_job(request, job_id)
     if request.method == "POST":
-        now = timezone.now()
-        if not (wishes.stop_waiting(job.pk, now) or outcomes.cancel(job.pk, now)):
+        if not _stop(job.pk, timezone.now()):
             messages.warning(request, _("It had already ended."))
         return _to_job(job)
-    return confirm(request, job, "stop_waiting")
+    return _confirm(request, job, "stop_waiting")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -55,14 +55,20 @@ def delete_result(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
             return _to_job(job)
         messages.success(request, _("The picture was deleted."))
         return _see_other(reverse("gallery"))
-    return confirm(request, job, "delete")
+    return _confirm(request, job, "delete")
 
 
-def confirm(request: HttpRequest, job: Job, action: str) -> HttpResponse:
+def _stop(job_id: uuid.UUID, now: datetime) -> bool:
+    """Between two looks a request may leave the queue again."""
+    wishes_in_turn = (wishes.stop_waiting, outcomes.cancel, wishes.stop_waiting)
+    return any(wish(job_id, now) for wish in wishes_in_turn)
+
+
+def _confirm(request: HttpRequest, job: Job, action: str) -> HttpResponse:
     """Ask first. Without a script this is a page; with one its form is shown as a dialog."""
     if action not in actions_of(job):
         return _to_job(job)
-    context = {"job": job, "action": action, "question": wording.QUESTIONS[action]}
+    context = {"job": job, "question": wording.QUESTIONS[action]}
     return show(request, "confirm.html", part="confirm.html", context=context)
 
 

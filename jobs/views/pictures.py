@@ -25,7 +25,7 @@ from jobs import media
 from jobs.forms import PictureForm, fresh_form, is_form_key, new_form_key
 from jobs.models import Job, Picture
 from jobs.ordering import NotRetried, order_picture
-from jobs.sentences import not_retried_in_words
+from jobs.sentences import not_retried_in_words, refused_in_words
 from jobs.states import OPEN, JobState
 from jobs.thumbnails import MEDIA_TYPE, thumbnail_of
 from jobs.views.errors import NotHere
@@ -56,7 +56,7 @@ def new_picture(request: HttpRequest) -> HttpResponse:
     except NotRetried as exc:
         return _explain_no_retry(request, form, exc.earlier)
     if isinstance(answer, Refused):
-        return _form_page(request, form, status=429, refused=answer)
+        return _form_page(request, form, status=429, refused=refused_in_words(answer, timezone.now()))
     return _go_to(request, reverse("job", args=[answer.pk]))
 
 
@@ -78,14 +78,13 @@ def picture_page(request: HttpRequest, picture_id: uuid.UUID) -> HttpResponse:
 def picture_file(request: HttpRequest, picture_id: uuid.UUID) -> HttpResponseBase:
     """The original's bytes; `?download` has the browser store them under a telling name."""
     picture = own_picture(request, picture_id)
+    disposition = content_disposition_header("download" in request.GET, _file_name(picture))
     file = _open(picture)
     size = os.fstat(file.fileno()).st_size
     response = _stream(request, file)
     response["Content-Type"] = picture.media_type
     response["Content-Length"] = str(size)
-    response["Content-Disposition"] = str(
-        content_disposition_header("download" in request.GET, _file_name(picture))
-    )
+    response["Content-Disposition"] = str(disposition)
     response["X-Content-Type-Options"] = "nosniff"
     response["Content-Security-Policy"] = "default-src 'none'; sandbox"
     response["Cache-Control"] = "private, max-age=86400, immutable"
@@ -130,7 +129,7 @@ def _source(request: HttpRequest) -> Job | None:
 
 
 def _form_page(
-    request: HttpRequest, form: PictureForm, *, status: int = 200, refused: Refused | None = None
+    request: HttpRequest, form: PictureForm, *, status: int = 200, refused: str = ""
 ) -> HttpResponse:
     context: dict[str, object] = {"form": form, "refused": refused}
     return show(

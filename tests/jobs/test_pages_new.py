@@ -7,10 +7,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from jobs import queue
+from jobs import outcomes, queue
 from jobs.models import Job
+from jobs.views import pictures
 from providers.sandbox.faults import FAULTS
 from quotas import ledger
+from quotas.ledger import Refused
 from quotas.models import Account, Allowance, Attempt
 from tests import rows
 from tests.jobs.conftest import HTMX, text_of
@@ -155,6 +157,33 @@ def test_refused_form_can_be_sent_again_as_it_is(ana_client, account):
     assert ana_client.post(NEW, {**FIELDS, "form_key": key}).status_code == 303
 
 
+def test_refusal_says_why_though_a_slot_became_free_meanwhile(ana_client, account, monkeypatch):
+    fill_day(account)
+    balance = ledger.balance_of(account, "image", timezone.now().date())
+    outcomes.cancel(Job.objects.get().pk, timezone.now())
+    monkeypatch.setattr(pictures, "order_picture", lambda **order: Refused("full", balance))
+    response = ana_client.post(NEW, FIELDS)
+    assert "All 1 of today are used or on hold." in text_of(response)
+    assert "1 of 1 left today" in text_of(response)
+
+
+def test_order_that_lost_every_race_may_be_sent_again(ana_client, account, monkeypatch):
+    balance = ledger.balance_of(account, "image", timezone.now().date())
+    monkeypatch.setattr(pictures, "order_picture", lambda **order: Refused("full", balance))
+    response = ana_client.post(NEW, FIELDS)
+    assert response.status_code == 429
+    assert "No slot could be taken at this moment. Send it again." in text_of(response)
+
+
+def test_site_without_a_model_takes_no_order_and_says_so(ana_client, settings):
+    settings.IMAGE_MODELS = []
+    response = ana_client.post(NEW, FIELDS)
+    assert response.status_code == 422
+    assert "Nothing was ordered No model is offered here. Staff must look" in text_of(response)
+    assert "test pictures" not in text_of(response)
+    assert not Job.objects.exists()
+
+
 def test_htmx_loser_gets_the_form_and_a_fresh_header(ana_client, account):
     fill_day(account)
     response = ana_client.post(NEW, FIELDS, headers=HTMX)
@@ -243,7 +272,9 @@ def test_form_is_filled_from_an_earlier_job(ana_client, account, now):
 
 @pytest.mark.parametrize("source", ["not-a-uuid", "7d0e26b5-5c57-4c33-92ad-16b2cf6a6d64", ""])
 def test_unknown_source_leaves_the_form_empty(ana_client, source):
-    assert ana_client.get(NEW, {"from": source}, follow=True).status_code == 200
+    shown = ana_client.get(NEW, {"from": source}, follow=True).content.decode()
+    assert re.search(r"<textarea[^>]*>\s*</textarea>", shown)
+    assert 'name="retry_of" id="id_retry_of"' in shown
 
 
 def test_job_of_another_fills_no_form(ben_client, account, now):

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.urls import reverse
 
-from jobs import wishes
+from jobs import outcomes, wishes
 from providers.answers import Failed, Rejected, Why
 from tests import rows
 from tests.jobs.conftest import text_of
@@ -76,6 +76,19 @@ def test_back_in_the_queue_it_is_cancelled_instead(ana_client, account, now):
     job = rows.busy(account, now)
     press(ana_client, job)
     assert facts(rows.again(job)) == ("cancelled", "failed")
+
+
+def test_one_that_leaves_the_queue_meanwhile_is_not_called_ended(
+    ana_client, account, now, monkeypatch
+):
+    def lose(job_id, now):
+        rows._open_call(job, now)
+        return False
+
+    job = rows.busy(account, now)
+    monkeypatch.setattr(outcomes, "cancel", lose)
+    assert "It had already ended." not in text_of(press(ana_client, job))
+    assert names_of(job)[-2:] == ["sent", "unwanted"]
 
 
 @pytest.mark.parametrize("make", [rows.ready, rows.failed, rows.cancelled, rows.not_confirmed])
