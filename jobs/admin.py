@@ -5,7 +5,9 @@ import uuid
 from django.contrib import admin, messages
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from django_q.models import Schedule
@@ -62,19 +64,29 @@ class PictureInline(ReadOnlyInline):
 @admin.register(Job)
 class JobAdmin(ReadOnlyAdmin):
     list_display = ("id", "kind", "state", "reason", "account_id", "attempt_id", "offer",
-                    "created_at", "ended_at")  # fmt: skip
+                    "earlier_try", "unwanted_at", "result_deleted_at", "created_at",
+                    "ended_at")  # fmt: skip
     list_filter = ("state", KindFilter, SetAsideFilter)
     ordering = ("-created_at",)
     search_help_text = _("A job's id or how it begins, or an account's number")
     search_fields = ("id",)
     fields = ("id", "kind", "state", "reason", "version", "account_id", "attempt_id", "prompt",
-              "params", "created_at", "changed_at", "ended_at")  # fmt: skip
+              "params", "try_number", "earlier_try", "created_at", "changed_at", "ended_at",
+              "unwanted_at", "result_deleted_at")  # fmt: skip
     inlines = (StageInline, EventInline, PictureInline)
     actions = ("resume",)
 
     @admin.display(description=_("offer"))
     def offer(self, job: Job) -> str:
         return f"{job.params.get('provider', '')}:{job.params.get('model', '')}"
+
+    @admin.display(description=_("try of"), empty_value="-")
+    def earlier_try(self, job: Job) -> str | None:
+        """The job it tries again, by how its id begins."""
+        if job.retry_of_id is None:
+            return None
+        address = reverse("admin:jobs_job_change", args=[job.retry_of_id])
+        return format_html('<a href="{}">{}</a>', address, str(job.retry_of_id)[:8])
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet, search_term: str

@@ -1,5 +1,6 @@
 """Staff read jobs, find them quickly, and set going what was set aside."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -24,6 +25,10 @@ def found(client, **query: str) -> set[str]:
     return {str(job.pk) for job in Job.objects.all() if f"/jobs/job/{job.pk}/change/" in shown}
 
 
+def change_of(job: Job) -> str:
+    return reverse("admin:jobs_job_change", args=[job.pk])
+
+
 def queries_of(client, address: str) -> list[str]:
     with CaptureQueriesContext(connection) as caught:
         assert client.get(address).status_code == 200
@@ -44,7 +49,7 @@ def set_aside(job: Job) -> Stage:
 
 def test_job_is_read_with_its_stages_events_and_pictures(staff_client, account, now):
     job = rows.ready(account, now)
-    text = text_of(staff_client.get(reverse("admin:jobs_job_change", args=[job.pk])))
+    text = text_of(staff_client.get(change_of(job)))
     for part in (job.prompt, "generate", "reserved", job.pictures.get().file):
         assert part in text
 
@@ -100,6 +105,28 @@ def test_list_tells_who_is_asked(staff_client, account, now):
     assert "sandbox:test-picture" in text_of(staff_client.get(LIST))
 
 
+def test_list_and_job_link_to_the_earlier_try(staff_client, account, now):
+    first, job = rows.failed(account, now), rows.queued(account, now)
+    Job.objects.filter(pk=job.pk).update(retry_of=first, try_number=2)
+    link = f'<a href="{change_of(first)}">{str(first.pk)[:8]}</a>'
+    for address in (LIST, change_of(job)):
+        assert link in staff_client.get(address).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("make", "column", "label"),
+    [
+        (rows.unwanted, "unwanted_at", "Nobody waits since:"),
+        (rows.deleted, "result_deleted_at", "Result deleted:"),
+    ],
+)
+def test_list_and_job_tell_of_wishes(staff_client, account, now, make, column, label):
+    job = make(account, now)
+    listed = staff_client.get(LIST).content.decode()
+    assert re.search(f'class="field-{column}[^>]*>March 14, 2026, noon<', listed)
+    assert f"{label} March 14, 2026, noon" in text_of(staff_client.get(change_of(job)))
+
+
 def test_jobs_are_filtered_by_kind(staff_client, account, now):
     job = rows.queued(account, now)
     assert found(staff_client, kind="image") == {str(job.pk)}
@@ -149,7 +176,8 @@ def test_list_costs_the_same_whatever_the_history(staff_client, account, now, co
         account=account, kind="image", day=now.date(), slots=100, reason="test", granted_at=now
     )
     for _ in range(count):
-        rows.queued(account, now)
+        job = rows.queued(account, now)
+        Job.objects.filter(pk=job.pk).update(retry_of=job)
     assert len(queries_of(staff_client, LIST)) == 4
 
 
