@@ -198,12 +198,6 @@ def refusal_in_words(balance: Balance, now: datetime) -> str:
     return f"{says} {renewal}"
 
 
-def not_retried_in_words(earlier: Job) -> str:
-    if earlier.state == JobState.READY:
-        return _("The earlier try brought its picture after all.")
-    return _("The earlier try may still bring its picture, so we do not pay for another.")
-
-
 def refused_in_words(refused: Refused, now: datetime) -> str:
     """Why an order was refused, as it stood then: the quota beside it may have changed since."""
     if refused.balance.left and refused.why != "too_many_tries":

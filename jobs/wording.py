@@ -28,17 +28,22 @@ class Look:
 
     word: "StrPromise"
     icon: str
+    tone: str
     actions: tuple[str, ...] = ()
+
+    @property
+    def favicon(self) -> str:
+        return f"icon-{self.tone}.svg"
 
 
 LOOKS: dict[str, Look] = {
-    JobState.QUEUED: Look(JobState.QUEUED.label, "ring", ("cancel",)),
-    JobState.RUNNING: Look(JobState.RUNNING.label, "dot", ("stop_waiting",)),
-    JobState.IN_DOUBT: Look(JobState.IN_DOUBT.label, "diamond"),
-    JobState.READY: Look(JobState.READY.label, "tick", ("download", "reuse", "delete")),
-    JobState.FAILED: Look(JobState.FAILED.label, "cross", ("again",)),
-    JobState.CANCELLED: Look(JobState.CANCELLED.label, "bar", ("restart",)),
-    JobState.NOT_CONFIRMED: Look(JobState.NOT_CONFIRMED.label, "clock", ("restart",)),
+    JobState.QUEUED: Look(JobState.QUEUED.label, "ring", "neutral", ("cancel",)),
+    JobState.RUNNING: Look(JobState.RUNNING.label, "dot", "running", ("stop_waiting",)),
+    JobState.IN_DOUBT: Look(JobState.IN_DOUBT.label, "diamond", "doubt"),
+    JobState.READY: Look(JobState.READY.label, "tick", "ready", ("download", "reuse", "delete")),
+    JobState.FAILED: Look(JobState.FAILED.label, "cross", "failed", ("again",)),
+    JobState.CANCELLED: Look(JobState.CANCELLED.label, "bar", "neutral", ("restart",)),
+    JobState.NOT_CONFIRMED: Look(JobState.NOT_CONFIRMED.label, "clock", "doubt", ("restart",)),
 }
 
 
@@ -100,6 +105,35 @@ QUESTIONS: dict[str, Question] = {
         ),
         gettext_lazy("Delete"),
         gettext_lazy("Keep it"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Message:
+    """What is said once, after something was done or could not be."""
+
+    says: "StrPromise"
+    tone: str
+
+
+MESSAGES: dict[str, Message] = {
+    "deleted": Message(gettext_lazy("The picture was deleted."), "ready"),
+    "nothing_to_delete": Message(gettext_lazy("It has no picture to delete."), "failed"),
+    "had_ended": Message(gettext_lazy("It had already ended."), "neutral"),
+    "had_been_cancelled": Message(gettext_lazy("It had been cancelled already."), "neutral"),
+    "ended_before_cancel": Message(
+        gettext_lazy("It was too late to cancel: it had already ended."), "failed"
+    ),
+    "sent_before_cancel": Message(
+        gettext_lazy("It was too late to cancel: the request was already on its way."), "failed"
+    ),
+    "earlier_may_come": Message(
+        gettext_lazy("The earlier try may still bring its picture, so we do not pay for another."),
+        "doubt",
+    ),
+    "earlier_came": Message(
+        gettext_lazy("The earlier try brought its picture after all."), "ready"
     ),
 }
 

@@ -3,19 +3,17 @@
 import uuid
 from datetime import datetime
 
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from jobs import outcomes, wishes, wording
 from jobs.models import Job
 from jobs.panels import actions_of, panel_of
 from jobs.states import OPEN, JobState
-from jobs.views.pages import polled_status, show
+from jobs.views.pages import polled_status, show, tell
 from jobs.views.rows import own_job
 
 
@@ -31,7 +29,7 @@ def job_page(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
 def cancel_job(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     job = own_job(request, job_id)
     if not outcomes.cancel(job.pk, timezone.now()):
-        messages.warning(request, _why_not_cancelled(job))
+        tell(request, _why_not_cancelled(job))
     return _to_job(job)
 
 
@@ -41,7 +39,7 @@ def stop_waiting(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     job = own_job(request, job_id)
     if request.method == "POST":
         if not _stop(job.pk, timezone.now()):
-            messages.warning(request, _("It had already ended."))
+            tell(request, "had_ended")
         return _to_job(job)
     return _confirm(request, job, "stop_waiting")
 
@@ -51,9 +49,9 @@ def delete_result(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     job = own_job(request, job_id)
     if request.method == "POST":
         if not wishes.delete_result(job.pk, timezone.now()):
-            messages.warning(request, _("It has no picture to delete."))
+            tell(request, "nothing_to_delete")
             return _to_job(job)
-        messages.success(request, _("The picture was deleted."))
+        tell(request, "deleted")
         return _see_other(reverse("gallery"))
     return _confirm(request, job, "delete")
 
@@ -85,7 +83,5 @@ def _see_other(address: str) -> HttpResponse:
 def _why_not_cancelled(job: Job) -> str:
     job.refresh_from_db(fields=["state"])
     if job.state == JobState.CANCELLED:
-        return _("It had been cancelled already.")
-    if job.state in OPEN:
-        return _("It was too late to cancel: the request was already on its way.")
-    return _("It was too late to cancel: it had already ended.")
+        return "had_been_cancelled"
+    return "sent_before_cancel" if job.state in OPEN else "ended_before_cancel"

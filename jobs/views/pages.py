@@ -1,8 +1,11 @@
 """Showing a page: the whole of it, or for htmx only the part that changes."""
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.cache import patch_cache_control, patch_vary_headers
+
+from jobs.wording import MESSAGES
 
 STOP_POLLING = 286
 
@@ -26,3 +29,9 @@ def show(
 
 def polled_status(request: HttpRequest, *, goes_on: bool) -> int:
     return 200 if goes_on or not wants_part(request) else STOP_POLLING
+
+
+def tell(request: HttpRequest, name: str) -> None:
+    """On the next page, in the message's own tone."""
+    message = MESSAGES[name]
+    messages.info(request, str(message.says), extra_tags=message.tone)

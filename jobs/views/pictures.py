@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import BinaryIO
 
-from django.contrib import messages
 from django.core.handlers.asgi import ASGIRequest
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -25,12 +24,13 @@ from jobs import media
 from jobs.forms import PictureForm, fresh_form, is_form_key, new_form_key
 from jobs.models import Job, Picture
 from jobs.ordering import NotRetried, order_picture
-from jobs.sentences import not_retried_in_words, refused_in_words
+from jobs.sentences import refused_in_words
 from jobs.states import OPEN, JobState
 from jobs.thumbnails import MEDIA_TYPE, thumbnail_of
 from jobs.views.errors import NotHere
-from jobs.views.pages import show, wants_part
+from jobs.views.pages import show, tell, wants_part
 from jobs.views.rows import neighbours_of, own_jobs, own_picture
+from jobs.wording import MESSAGES
 from providers.download import TYPES
 from quotas.ledger import Refused
 
@@ -67,7 +67,7 @@ def picture_page(request: HttpRequest, picture_id: uuid.UUID) -> HttpResponse:
     context: dict[str, object] = {
         "picture": picture,
         "job": picture.job,
-        "lasted": picture.created_at - picture.job.created_at,
+        "lasted": (picture.job.ended_at or picture.created_at) - picture.job.created_at,
         "newer": newer,
         "older": older,
     }
@@ -109,7 +109,7 @@ def _open_form(request: HttpRequest) -> HttpResponse:
     for it anew, so that sending it again finds the job it made."""
     source = _source(request)
     if source and source.state in OPEN:
-        messages.warning(request, not_retried_in_words(source))
+        tell(request, "earlier_may_come")
         return redirect("job", source.pk)
     form_key = request.GET.get("form", "")
     if is_form_key(form_key):
@@ -139,14 +139,15 @@ def _form_page(
 
 def _explain_no_retry(request: HttpRequest, form: PictureForm, earlier: Job) -> HttpResponse:
     """Where the earlier try is ready, the form sent once more is an order of its own."""
-    if earlier.state == JobState.READY:
+    is_ready = earlier.state == JobState.READY
+    if is_ready:
         fields = request.POST.copy()
         fields["retry_of"] = ""
         form = PictureForm(fields)
     context: dict[str, object] = {
         "form": form,
         "earlier": earlier,
-        "not_retried": not_retried_in_words(earlier),
+        "not_retried": MESSAGES["earlier_came" if is_ready else "earlier_may_come"].says,
     }
     return show(request, "new_picture.html", part="_picture_form.html", context=context, status=409)
 

@@ -1,5 +1,7 @@
 """From the first page to the file, as somebody does it who has never been here."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -61,6 +63,15 @@ def test_the_stages_go_by_without_a_reload(page):
     assert seen[-1] == "none"
     assert page.title() == f"Ready · {PROMPT} · Counterfoil"
     expect(page.locator("#status")).to_contain_text("Ready in")
+
+
+def test_the_tab_has_a_dot_that_follows_the_job(page):
+    order(page)
+    dot = page.locator("head link[rel=icon]")
+    expect(dot).to_have_attribute("href", re.compile("icon-running"))
+    expect_state(page, "Ready")
+    expect(dot).to_have_attribute("href", re.compile("icon-ready"))
+    assert page.request.get(dot.get_attribute("href")).headers["content-type"] == "image/svg+xml"
 
 
 def test_the_questions_end_with_the_job(page):

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import xml.etree.ElementTree as ET
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import get_args
@@ -14,7 +15,7 @@ from jobs.states import JobState
 from providers.answers import Kind
 
 CODE = Path(jobs.__file__).parent
-ICONS = Path(jobs.__file__).parent.parent / "static" / "icons.svg"
+STATIC = Path(jobs.__file__).parent.parent / "static"
 ACTIONS = {"cancel", "download", "reuse", "again", "edit", "restart", "stop_waiting", "delete"}
 
 
@@ -35,11 +36,29 @@ def test_every_state_has_a_word_and_an_icon():
 
 @pytest.mark.parametrize("look", wording.LOOKS.values(), ids=lambda look: str(look.word))
 def test_icon_is_in_the_sprite(look):
-    assert f'id="{look.icon}"' in ICONS.read_text()
+    assert f'id="{look.icon}"' in (STATIC / "icons.svg").read_text()
 
 
 def test_no_two_states_look_alike():
     assert len({look.icon for look in wording.LOOKS.values()}) == len(JobState)
+
+
+@pytest.mark.parametrize("look", wording.LOOKS.values(), ids=lambda look: str(look.word))
+def test_state_has_a_dot_in_the_tab(look):
+    dot = ET.parse(STATIC / look.favicon).find("{*}circle")
+    assert dot is not None
+
+
+def test_every_message_is_told_by_some_view():
+    views = "".join(path.read_text() for path in (CODE / "views").glob("*.py"))
+    assert [name for name in wording.MESSAGES if f'"{name}"' not in views] == []
+
+
+def test_every_tone_of_a_message_has_its_colours():
+    styles = (STATIC / "app.css").read_text()
+    tones = {message.tone for message in wording.MESSAGES.values()}
+    assert tones == {"ready", "failed", "doubt", "neutral"}
+    assert all(f'.notice[data-tone="{tone}"]' in styles for tone in tones - {"neutral"})
 
 
 def test_every_reason_of_a_failure_has_words():
