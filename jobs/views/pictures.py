@@ -7,6 +7,7 @@ import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import BinaryIO
+from urllib.parse import urlencode
 
 from django.core.handlers.asgi import ASGIRequest
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
@@ -114,9 +115,9 @@ def _open_form(request: HttpRequest) -> HttpResponse:
     form_key = request.GET.get("form", "")
     if is_form_key(form_key):
         return _form_page(request, fresh_form(form_key, source))
-    query = request.GET.copy()
-    query["form"] = new_form_key()
-    return redirect(f"{reverse('new_picture')}?{query.urlencode()}")
+    kept = {"from": source.pk} if source else {}
+    query = urlencode({**kept, "form": new_form_key()})
+    return redirect(f"{reverse('new_picture')}?{query}")
 
 
 def _source(request: HttpRequest) -> Job | None:

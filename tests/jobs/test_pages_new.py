@@ -44,8 +44,13 @@ def test_the_key_stands_in_the_address_so_that_back_finds_the_same_form(client):
     assert key_in(client.get(address)) == key_in(client.get(address)) == address.partition("=")[2]
 
 
-def test_the_address_of_a_form_keeps_what_it_is_filled_from(client):
-    assert "from=x&form=" in client.get(NEW, {"from": "x", "form": "too short"})["Location"]
+def test_the_address_of_a_form_keeps_what_it_is_filled_from(ana_client, account, now):
+    job = rows.failed(account, now)
+    asked = {"from": job.pk, "form": "too short", "junk": "x" * 20_000}
+    address = ana_client.get(NEW, asked)["Location"]
+    assert address.startswith(f"/images/new?from={job.pk}&form=")
+    assert "too" not in address
+    assert "junk" not in address
 
 
 def test_order_becomes_a_job(ana_client, account):
