@@ -48,9 +48,7 @@ def test_the_address_of_a_form_keeps_what_it_is_filled_from(ana_client, account,
     job = rows.failed(account, now)
     asked = {"from": job.pk, "form": "too short", "junk": "x" * 20_000}
     address = ana_client.get(NEW, asked)["Location"]
-    assert address.startswith(f"/images/new?from={job.pk}&form=")
-    assert "too" not in address
-    assert "junk" not in address
+    assert re.fullmatch(rf"/images/new\?from={job.pk}&form=[\w-]{{32}}", address)
 
 
 def test_order_becomes_a_job(ana_client, account):
