@@ -1,11 +1,19 @@
-"""Who is asking: a visitor is a random id in a signed cookie; no row is written for a page view."""
+"""Who is asking: a visitor is a random id in a signed cookie; no row is written for a page view.
 
-import secrets
+Signing in spends the id, with all that was done under it brought along. Signing out starts a new
+one, so that nobody sees on a shared machine what the last person did.
+"""
+
 from collections.abc import Callable
 
+from django.contrib.auth import user_logged_in, user_logged_out
+from django.contrib.auth.models import User
+from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
+from jobs.sign_in import bring_along
 from quotas import accounts
 from quotas.models import Account
 
@@ -16,11 +24,10 @@ COOKIE_LASTS = 400 * 86400
 
 def visitor(get_response: Callable[[HttpRequest], HttpResponse]):
     def middleware(request: HttpRequest) -> HttpResponse:
-        known = request.get_signed_cookie(COOKIE, default="", salt=COOKIE_SALT)
-        request.visitor = known or secrets.token_urlsafe(24)  # type: ignore[attr-defined]
-        request.account = SimpleLazyObject(lambda: _account_of(request))  # type: ignore[attr-defined]
+        known = _known_visitor(request)
+        _become(request, known or accounts.new_visitor())
         response = get_response(request)
-        if not known and not request.path.startswith(("/static/", "/admin/")):
+        if _is_to_be_told(request, known):
             response.set_signed_cookie(
                 COOKIE,
                 request.visitor,  # type: ignore[attr-defined]
@@ -35,7 +42,43 @@ def visitor(get_response: Callable[[HttpRequest], HttpResponse]):
     return middleware
 
 
+@receiver(user_logged_in)
+def follow_sign_in(request: HttpRequest, user: User, **kwargs: object) -> None:
+    """Before the session is the user's: whoever dies here has not signed in, and tries again."""
+    known = _known_visitor(request)
+    if known:
+        bring_along(visitor=known, user=user, now=timezone.now())
+        _become(request, accounts.new_visitor())
+
+
+@receiver(user_logged_out)
+def follow_sign_out(request: HttpRequest, **kwargs: object) -> None:
+    _become(request, accounts.new_visitor())
+
+
+def _become(request: HttpRequest, visitor: str) -> None:
+    request.visitor = visitor  # type: ignore[attr-defined]
+    request.account = SimpleLazyObject(lambda: _account_of(request))  # type: ignore[attr-defined]
+
+
+def _known_visitor(request: HttpRequest) -> str:
+    return request.get_signed_cookie(COOKIE, default="", salt=COOKIE_SALT) or ""
+
+
+def _is_to_be_told(request: HttpRequest, known: str) -> bool:
+    """An id that was spent is replaced everywhere; a first one is given by pages only."""
+    is_page = not request.path.startswith(("/static/", "/admin/"))
+    return request.visitor != known and (is_page or bool(known))  # type: ignore[attr-defined]
+
+
 def _account_of(request: HttpRequest) -> Account:
+    """A closed account is shown to nobody; a form that still comes for it is refused there."""
     if request.user.is_authenticated:
         return accounts.account_of_user(request.user)
-    return accounts.account_of_visitor(request.visitor)  # type: ignore[attr-defined]
+    account = accounts.account_of_visitor(request.visitor)  # type: ignore[attr-defined]
+    if account.closed_at is None:
+        return account
+    request.visitor = accounts.new_visitor()  # type: ignore[attr-defined]
+    if request.method in ("GET", "HEAD"):
+        return accounts.account_of_visitor(request.visitor)  # type: ignore[attr-defined]
+    return account

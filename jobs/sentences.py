@@ -200,6 +200,8 @@ def refusal_in_words(balance: Balance, now: datetime) -> str:
 
 def refused_in_words(refused: Refused, now: datetime) -> str:
     """Why an order was refused, as it stood then: the quota beside it may have changed since."""
+    if refused.why == "closed":
+        return _("This form was opened before you signed in. Send it once more.")
     if refused.balance.left and refused.why != "too_many_tries":
         return _("No slot could be taken at this moment. Send it again.")
     return refusal_in_words(refused.balance, now)

@@ -4,7 +4,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from jobs.live.streams import job_stream
-from jobs.views import gallery, health, home, jobs, pictures, theme
+from jobs.views import gallery, health, home, jobs, pictures, sign_in, theme
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -21,5 +21,6 @@ urlpatterns = [
     path("theme", theme.set_theme, name="set_theme"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("sign-in", sign_in.SignIn.as_view(), name="sign_in"),
     path("sign-out", LogoutView.as_view(next_page="home"), name="sign_out"),
 ]

@@ -3,6 +3,7 @@
 Reading never writes: a row is made with the first reservation.
 """
 
+import secrets
 from datetime import datetime
 
 from django.contrib.auth import get_user_model
@@ -24,8 +25,13 @@ def account_of_user(user: User) -> Account:
     return found or Account(user=user, plan=Plan.objects.get(name=plan))
 
 
+def new_visitor() -> str:
+    """An id that nobody can guess: whoever has it sees the visitor's pictures."""
+    return secrets.token_urlsafe(24)
+
+
 def account_of_visitor(visitor: str) -> Account:
-    """The visitor's account; unsaved (no pk) before the first reservation."""
+    """The visitor's account, perhaps a closed one; unsaved (no pk) before the first reservation."""
     found = Account.objects.select_related("plan").filter(visitor=visitor).first()
     return found or Account(visitor=visitor, plan=Plan.objects.get(name=VISITOR))
 

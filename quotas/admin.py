@@ -111,13 +111,15 @@ class AccountList(ChangeList):
 class AccountAdmin(BigTableAdmin):
     """An account is made by its first reservation, and its attempts keep it for ever."""
 
-    list_display = ("__str__", "username", "plan", "pictures", "contracts", "created_at")
-    list_filter = ("plan",)
+    list_display = ("__str__", "username", "plan", "pictures", "contracts", "created_at",
+                    "closed_at")  # fmt: skip
+    list_filter = ("plan", ("closed_at", admin.EmptyFieldListFilter))
     list_select_related = ("plan", "user")
     search_fields = ("name",)
     search_help_text = _("How a name, a user name or a visitor's id begins, or an account's number")
-    fields = ("user", "visitor", "name", "plan", "created_at", "today", "links")
-    readonly_fields = ("user", "visitor", "name", "created_at", "today", "links")
+    fields = ("user", "visitor", "name", "plan", "created_at", "closed_at", "moved_to", "today",
+              "links")  # fmt: skip
+    readonly_fields = tuple(field for field in fields if field != "plan")
 
     def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[ChangeList]:
         return AccountList

@@ -1,7 +1,8 @@
-"""Reserve, settle, remaining: the only code that opens or closes an attempt.
+"""Reserve, settle, move, remaining: the only code that opens, closes or moves an attempt.
 
-MUST rules: reserve before anything costs money; one reservation a transaction (two can deadlock);
-settle by compare-and-set on `pending`; compute what is left from rows, never from a counter.
+MUST rules: reserve before anything costs money; one reservation or move a transaction (two can
+deadlock); settle by compare-and-set on `pending`; compute what is left from rows, never from a
+counter.
 """
 
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import Any, Literal
 from django.db import connection, transaction
 
 from quotas.models import Account, Allowance, Attempt
-from quotas.states import ENDS, AttemptState
+from quotas.states import ENDS, HELD, AttemptState
 
 # A seat may come free between the refusal and the look at the balance: then ask again.
 ROUNDS = 100
@@ -45,7 +46,7 @@ class Balance:
 
 @dataclass(frozen=True)
 class Refused:
-    why: Literal["full", "too_many_tries"]
+    why: Literal["full", "too_many_tries", "closed"]
     balance: Balance
 
 
@@ -81,6 +82,8 @@ def _take_seat_or_refuse(account: Account, kind: str, day: date, now: datetime) 
         if attempt_id:
             return attempt_id
         balance = balance_of(account, kind, day)
+        if not Account.objects.open().filter(pk=account.pk).exists():
+            return Refused("closed", balance)
         if balance.left == 0:
             return Refused("full", balance)
         if balance.tries >= balance.most_tries:
@@ -101,6 +104,29 @@ def settle(
         cost_nothing=cost_nothing and state == AttemptState.FAILED,
     )
     return ended == 1
+
+
+@transaction.atomic
+def move(*, attempt_id: int, to: Account, now: datetime) -> bool:
+    """Give an attempt of today to another account; False where it stays.
+
+    One that is held takes the lowest free seat there, and stays where none is free; one that failed
+    goes on counting among the day's tries. Its state is not touched. Days that are over stay as
+    they are.
+    """
+    with _turn_of(to):
+        attempt = Attempt.objects.select_for_update().get(pk=attempt_id)
+        if attempt.account_id == to.pk:
+            return True
+        if attempt.day != utc_day(now):
+            return False
+        columns: dict[str, int] = {}
+        if attempt.state in HELD:
+            seat = _lowest_free_seat(to, attempt.kind, attempt.day)
+            if seat is None:
+                return False
+            columns = {"slot": seat[0], "allowed": seat[1]}
+        return Attempt.objects.filter(pk=attempt_id).update(account=to, **columns) == 1
 
 
 # `NOT (state = 'failed')` and `NOT cost_nothing` are spelled as Django renders the conditions of
@@ -136,10 +162,7 @@ SELECT allowance.slots, seats.used, seats.on_hold, ({TRIES_SQL})
 # scan finds it and counts the held seats; comparing each seat with its successor by NOT EXISTS
 # took PostgreSQL 60 times as long at 1,000 seats, since its statistics know nothing of a new day.
 # The count is for the day a plan is lowered; that a seat is sold once is the unique index's work.
-RESERVE_SQL = f"""
-INSERT INTO quotas_attempt
-       (account_id, kind, day, slot, allowed, state, cost_nothing, reserved_at)
-SELECT %(account)s, %(kind)s, %(day)s, seats.free, allowance.slots, 'pending', FALSE, %(now)s
+SEAT_SQL = f"""
   FROM ({ALLOWANCE_SQL}) allowance,
        (SELECT COUNT(*) AS held,
                COALESCE(MIN(CASE WHEN seat.slot <> seat.place THEN seat.place END),
@@ -149,7 +172,18 @@ SELECT %(account)s, %(kind)s, %(day)s, seats.free, allowance.slots, 'pending', F
                  WHERE taken.account_id = %(account)s AND taken.kind = %(kind)s
                    AND taken.day = %(day)s AND NOT (taken.state = 'failed')) seat) seats
  WHERE seats.held < allowance.slots AND seats.free <= allowance.slots
+"""
+
+FREE_SEAT_SQL = f"SELECT seats.free, allowance.slots {SEAT_SQL}"
+
+RESERVE_SQL = f"""
+INSERT INTO quotas_attempt
+       (account_id, kind, day, slot, allowed, state, cost_nothing, reserved_at)
+SELECT %(account)s, %(kind)s, %(day)s, seats.free, allowance.slots, 'pending', FALSE, %(now)s
+{SEAT_SQL}
    AND ({TRIES_SQL}) < 3 * allowance.slots + 5
+   AND EXISTS (SELECT 1 FROM quotas_account spender
+                WHERE spender.id = %(account)s AND spender.closed_at IS NULL)
 ON CONFLICT (account_id, kind, day, slot) WHERE NOT (state = 'failed') DO NOTHING
 RETURNING id
 """
@@ -182,6 +216,13 @@ def _insert_lowest_free_seat(account: Account, kind: str, day: date, now: dateti
         cursor.execute(RESERVE_SQL, parameters)
         row = cursor.fetchone()
     return row[0] if row else None
+
+
+def _lowest_free_seat(account: Account, kind: str, day: date) -> tuple[int, int] | None:
+    """Its number and the allowance. True for as long as the account's turn is held."""
+    with connection.cursor() as cursor:
+        cursor.execute(FREE_SEAT_SQL, _parameters(account, kind, day))
+        return cursor.fetchone()
 
 
 def _parameters(account: Account, kind: str, day: date) -> dict[str, Any]:

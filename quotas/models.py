@@ -52,8 +52,16 @@ class Allowance(models.Model):
         return f"{self.plan_id}: {self.slots} {self.kind}"
 
 
+class AccountQuerySet(models.QuerySet["Account"]):
+    def open(self) -> "AccountQuerySet":
+        return self.filter(closed_at=None)
+
+
 class Account(models.Model):
-    """A signed-in user, an anonymous visitor (signed cookie), or a name of the command line."""
+    """A signed-in user, an anonymous visitor (signed cookie), or a name of the command line.
+
+    A visitor's account is closed by signing in: nothing is reserved on it from then on.
+    """
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
@@ -62,6 +70,13 @@ class Account(models.Model):
     name = models.CharField(_("name"), max_length=150, null=True, blank=True, unique=True)
     plan = models.ForeignKey(Plan, on_delete=models.PROTECT)
     created_at = models.DateTimeField(_("created"))
+    closed_at = models.DateTimeField(_("closed"), null=True, blank=True)
+    moved_to = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="+",
+        verbose_name=_("moved to"),
+    )  # fmt: skip
+
+    objects = AccountQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("account")
@@ -69,6 +84,17 @@ class Account(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=~Q(visitor="") & ~Q(name=""), name="account_identity_not_blank"
+            ),
+            # Only a visitor's account is closed, and it is known whose it has become.
+            models.CheckConstraint(
+                condition=Q(closed_at__isnull=True, moved_to__isnull=True)
+                | Q(
+                    closed_at__isnull=False,
+                    moved_to__isnull=False,
+                    visitor__isnull=False,
+                    user__isnull=True,
+                ),
+                name="account_closed_is_a_visitors",
             ),
         ]
 

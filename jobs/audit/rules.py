@@ -24,6 +24,7 @@ from jobs.audit.findings import Finding, Violation, each, name_of, together
 APPS = ("quotas", "providers", "jobs")
 
 SAYS = {
+    "account_closed_is_a_visitors": "A closed account was no visitor's, or is for nobody.",
     "account_identity_not_blank": "An account has a blank visitor or name.",
     "alert_open_once": "One trouble has more than one open alert.",
     "allowance_one_a_kind": "A plan has two allowances for one kind of job.",

@@ -1,7 +1,7 @@
 """Attempts against each other and against their jobs: what `jobs/outcomes.py` leaves behind."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import TruncDate
@@ -13,6 +13,8 @@ from providers.models import Call
 from providers.states import LIVE, CallState
 from quotas.models import Attempt, Kind
 from quotas.states import HELD, AttemptState
+
+SIGN_IN_LASTS = timedelta(hours=1)
 
 
 @check("A day holds more seats than the largest allowance on its rows.")
@@ -41,9 +43,16 @@ def job_has_attempt(now: datetime) -> Iterator[Finding]:
 
 @check("A job's attempt is another account's or of another kind.")
 def attempt_is_of_its_job(now: datetime) -> Iterator[Finding]:
+    """Or of the visitor's account that was closed for the job's: what did not move with it."""
     slotted = Job.objects.filter(attempt__isnull=False)
-    own = Q(attempt__account=F("account"), attempt__kind=F("kind"))
-    return each(slotted.exclude(own))
+    own = Q(attempt__account=F("account")) | Q(attempt__account__moved_to=F("account"))
+    return each(slotted.exclude(own, attempt__kind=F("kind")))
+
+
+@check("A job is left on an account that was closed long ago, where nobody sees it.")
+def closed_account_has_no_job(now: datetime) -> Iterator[Finding]:
+    """A sign-in that died leaves some; the next one of that user brings them along."""
+    return each(Job.objects.filter(account__closed_at__lt=now - SIGN_IN_LASTS))
 
 
 @check("A job goes on, but its slot is no longer on hold.")

@@ -57,7 +57,10 @@ def new_picture(request: HttpRequest) -> HttpResponse:
     except NotRetried as exc:
         return _explain_no_retry(request, form, exc.earlier)
     if isinstance(answer, Refused):
-        return _form_page(request, form, status=429, refused=refused_in_words(answer, timezone.now()))
+        status = 409 if answer.why == "closed" else 429
+        return _form_page(
+            request, form, status=status, refused=refused_in_words(answer, timezone.now())
+        )
     return _go_to(request, reverse("job", args=[answer.pk]))
 
 

@@ -103,7 +103,7 @@ def test_no_cache_in_between_may_keep_the_name_on_an_error_page(ana_client):
 
 def test_sign_in_is_djangos_own_and_comes_back(client, db):
     shown = client.get("/gallery").content.decode()
-    assert 'href="/admin/login/?next=/gallery"' in shown
+    assert 'href="/sign-in?next=/gallery"' in shown
 
 
 def test_signing_out_is_a_form(ana_client, ana):

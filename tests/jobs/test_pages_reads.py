@@ -27,6 +27,7 @@ LOOKED_AT = {
     "stop_waiting": "/jobs/{job}/stop-waiting",
     "delete_result": "/jobs/{job}/delete",
     "set_theme": "/theme",
+    "sign_in": "/sign-in",
     "sign_out": "/sign-out",
     "healthz": "/healthz",
     "readyz": "/readyz",

@@ -90,6 +90,17 @@ def test_blank_identity_is_refused(account, refused, identity):
     assert refused(write, "account_identity_not_blank")
 
 
+@pytest.mark.parametrize("closed", ["a user's", "for nobody", "never"])
+def test_only_a_visitors_account_is_closed_and_for_another(account, visitor, now, refused, closed):
+    row, columns = {
+        "a user's": (account, {"closed_at": now, "moved_to": visitor}),
+        "for nobody": (visitor, {"closed_at": now}),
+        "never": (visitor, {"moved_to": account}),
+    }[closed]
+    write = lambda: Account.objects.filter(pk=row.pk).update(**columns)  # noqa: E731
+    assert refused(write, "account_closed_is_a_visitors")
+
+
 @pytest.mark.parametrize("identity", ["user_id", "visitor", "name"])
 def test_identity_belongs_to_one_account(account, now, refused, identity):
     Account.objects.filter(pk=account.pk).update(visitor="v", name="n")

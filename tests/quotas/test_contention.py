@@ -38,9 +38,9 @@ NOTE_SEATS = {
 }
 
 
-def contend(database: Database, mode: str, folder):
+def contend(database: Database, mode: str, folder, module: str = "tests.quotas.contenders"):
     done = subprocess.run(
-        [sys.executable, "-m", "tests.quotas.contenders", mode],
+        [sys.executable, "-m", module, mode],
         cwd=ROOT,
         env=database.environment(folder),
         capture_output=True,

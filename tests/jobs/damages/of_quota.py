@@ -85,6 +85,21 @@ def _(job):
     return harm(row_of(job), account=other)
 
 
+@damage("attempt_is_of_its_job")
+def _(job):
+    return harm(row_of(job), kind="contract")
+
+
+@damage("closed_account_has_no_job")
+def _(job):
+    long_ago = job.created_at - timedelta(hours=2)
+    user = Account.objects.create(plan=job.account.plan, created_at=long_ago)
+    Account.objects.filter(pk=job.account_id).update(
+        visitor="spent", closed_at=long_ago, moved_to=user
+    )
+    return job.pk
+
+
 @damage("job_attempt_exists")
 def _(job):
     lose(attempt(job))
@@ -143,6 +158,11 @@ def _(job):
 def _(job):
     attempt(job).update(state="failed")
     return job.pk
+
+
+@damage("account_closed_is_a_visitors", despite=("account_closed_is_a_visitors",))
+def _(job):
+    return harm(Account.objects.filter(pk=job.account_id), closed_at=job.created_at)
 
 
 @damage("account_identity_not_blank", despite=("account_identity_not_blank",))
