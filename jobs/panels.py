@@ -44,7 +44,7 @@ def actions_of(job: Job) -> tuple[str, ...]:
 
 
 def known_of(job: Job) -> Known:
-    """Three queries, whatever the job has been through, and a fourth while it runs."""
+    """Two queries, whatever the job has been through, and a third while it waits or runs."""
     call = Call.objects.of_work(work_of(job.pk)).last()
     is_running = job.state == JobState.RUNNING
     return Known(

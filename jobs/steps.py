@@ -23,9 +23,13 @@ class Step:
     name: str
     title: str
     state: str
-    """done, current, doubt, stopped or waiting"""
+    """One of `wording.MARKS`."""
     detail: str = ""
     lasted: timedelta | None = None
+
+    @property
+    def goes_on(self) -> bool:
+        return self.state in ("current", "doubt")
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""The words of the pages: one table for the states of a job, one for the reasons of a failure, one
-for its history, one for what makes a call doubtful. Nothing here reads a row.
+"""The words of the pages: one table for the states of a job, one for its actions, its steps, the
+reasons of a failure, its history, and what makes a call doubtful. Nothing here reads a row.
 
 A status code, a provider's own text and a cost never get here.
 """
@@ -30,6 +30,8 @@ class Look:
     icon: str
     tone: str
     actions: tuple[str, ...] = ()
+    headline: "StrPromise | str" = ""
+    """Above its sentences, where they are told before all else."""
 
     @property
     def favicon(self) -> str:
@@ -39,11 +41,52 @@ class Look:
 LOOKS: dict[str, Look] = {
     JobState.QUEUED: Look(JobState.QUEUED.label, "ring", "neutral", ("cancel",)),
     JobState.RUNNING: Look(JobState.RUNNING.label, "dot", "running", ("stop_waiting",)),
-    JobState.IN_DOUBT: Look(JobState.IN_DOUBT.label, "diamond", "doubt"),
+    JobState.IN_DOUBT: Look(
+        JobState.IN_DOUBT.label,
+        "diamond",
+        "doubt",
+        headline=gettext_lazy("We are still confirming this one"),
+    ),
     JobState.READY: Look(JobState.READY.label, "tick", "ready", ("download", "reuse", "delete")),
-    JobState.FAILED: Look(JobState.FAILED.label, "cross", "failed", ("again",)),
+    JobState.FAILED: Look(
+        JobState.FAILED.label, "cross", "failed", ("again",), gettext_lazy("There is no picture")
+    ),
     JobState.CANCELLED: Look(JobState.CANCELLED.label, "bar", "neutral", ("restart",)),
-    JobState.NOT_CONFIRMED: Look(JobState.NOT_CONFIRMED.label, "clock", "doubt", ("restart",)),
+    JobState.NOT_CONFIRMED: Look(
+        JobState.NOT_CONFIRMED.label,
+        "clock",
+        "doubt",
+        ("restart",),
+        JobState.NOT_CONFIRMED.label,
+    ),
+}
+
+ACTIONS: dict[str, "StrPromise"] = {
+    "cancel": gettext_lazy("Cancel"),
+    "stop_waiting": gettext_lazy("Stop waiting"),
+    "download": gettext_lazy("Download"),
+    "reuse": gettext_lazy("Reuse prompt"),
+    "edit": gettext_lazy("Edit prompt"),
+    "again": gettext_lazy("Try again (uses a slot)"),
+    "restart": gettext_lazy("Start again (uses a slot)"),
+    "delete": gettext_lazy("Delete"),
+}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How a step of a job is shown: an icon, or its number where there is none, and a word."""
+
+    icon: str
+    word: "StrPromise"
+
+
+MARKS: dict[str, Mark] = {
+    "done": Mark("tick", gettext_lazy("(done)")),
+    "current": Mark("dot", gettext_lazy("(now)")),
+    "doubt": Mark("diamond", gettext_lazy("(not known)")),
+    "stopped": Mark("cross", gettext_lazy("(ended here)")),
+    "waiting": Mark("", gettext_lazy("(to come)")),
 }
 
 

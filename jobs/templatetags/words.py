@@ -32,8 +32,13 @@ def utc_moment(at: datetime) -> str:
 
 
 @register.filter
-def icon_of(state: str) -> str:
-    return wording.LOOKS[state].icon
+def label(action: str) -> str:
+    return str(wording.ACTIONS[action])
+
+
+@register.filter
+def mark(state: str) -> wording.Mark:
+    return wording.MARKS[state]
 
 
 @register.filter

@@ -102,6 +102,21 @@ def test_every_question_belongs_to_an_action():
     assert set(wording.QUESTIONS) <= offered
 
 
+def test_every_action_has_words():
+    assert set(wording.ACTIONS) == ACTIONS
+
+
+def test_every_mark_of_a_step_is_in_the_sprite_or_a_number():
+    icons = {mark.icon for mark in wording.MARKS.values()}
+    assert len(icons) == len(wording.MARKS)
+    assert all(f'id="{icon}"' in (STATIC / "icons.svg").read_text() for icon in icons - {""})
+
+
+def test_only_what_needs_telling_has_a_headline():
+    told = {state for state, look in wording.LOOKS.items() if look.headline}
+    assert told == {JobState.IN_DOUBT, JobState.FAILED, JobState.NOT_CONFIRMED}
+
+
 def test_refused_prompt_offers_to_edit_it():
     assert wording.actions_of(JobState.FAILED, "content") == ("edit",)
 
