@@ -61,28 +61,16 @@ def check_public_url(**kwargs: object) -> list[CheckMessage]:
 @register()
 def check_providers(**kwargs: object) -> list[CheckMessage]:
     found: list[CheckMessage] = []
-    for offer in registry.offers():
-        if offer.provider not in registry.ADAPTERS or not offer.model:
-            known = ", ".join(registry.known_names())
+    for setting, offers in _offers_by_setting().items():
+        found += [error for offer in offers for error in _errors_of(setting, offer)]
+    for account in settings.PROVIDER_ACCOUNTS.values():
+        if not (account.key.isascii() and account.key.isprintable()):
             found.append(
                 Error(
-                    f"IMAGE_MODELS names {str(offer)!r}, which is no provider:model pair.",
-                    hint=f"Known providers: {known}.",
-                    id="counterfoil.E004",
+                    f"{_variable(account.name)}_API_KEY has characters that no header carries.",
+                    id="counterfoil.E007",
                 )
             )
-    if any(offer.provider == "polza" for offer in registry.offers()) and not settings.POLZA_API_KEY:
-        found.append(
-            Error(
-                "IMAGE_MODELS names polza, but POLZA_API_KEY is not set.",
-                hint="Set the key, or leave IMAGE_MODELS out to use the sandbox.",
-                id="counterfoil.E005",
-            )
-        )
-    if not (settings.POLZA_API_KEY.isascii() and settings.POLZA_API_KEY.isprintable()):
-        found.append(
-            Error("POLZA_API_KEY has characters that no header carries.", id="counterfoil.E007")
-        )
     if bool(settings.SANDBOX_CERTFILE) != bool(settings.SANDBOX_KEYFILE):
         found.append(
             Error("SANDBOX_CERTFILE and SANDBOX_KEYFILE go together.", id="counterfoil.E008")
@@ -90,3 +78,66 @@ def check_providers(**kwargs: object) -> list[CheckMessage]:
     if not registry.offers():
         found.append(Error("IMAGE_MODELS names no model.", id="counterfoil.E006"))
     return found
+
+
+@register()
+def check_caps(**kwargs: object) -> list[CheckMessage]:
+    """A cap is kept by the price of what is about to be sent: without one it holds nothing."""
+    found: list[CheckMessage] = []
+    for offer in dict.fromkeys([*registry.offers(), *registry.fallback_offers()]):
+        account = settings.PROVIDER_ACCOUNTS.get(offer.provider)
+        if account is None or account.daily_cap is None:
+            continue
+        limit, currency = account.daily_cap
+        price, priced_in = registry.estimate_of(offer)
+        if price is None or priced_in != currency:
+            found.append(
+                Error(
+                    f"{_cap(offer)} has no price in {currency} for {offer}.",
+                    hint=f"Add {offer}=... {currency} to IMAGE_PRICES, or take the cap away.",
+                    id="counterfoil.E010",
+                )
+            )
+        elif price > limit:
+            found.append(
+                Error(
+                    f"{_cap(offer)} is below the price of one {offer}.",
+                    hint="Nothing could ever be sent there.",
+                    id="counterfoil.E011",
+                )
+            )
+    return found
+
+
+def _offers_by_setting() -> dict[str, list[registry.Offer]]:
+    return {"IMAGE_MODELS": registry.offers(), "IMAGE_FALLBACK": registry.fallback_offers()}
+
+
+def _errors_of(setting: str, offer: registry.Offer) -> list[CheckMessage]:
+    account = settings.PROVIDER_ACCOUNTS.get(offer.provider)
+    if account is None or not offer.model:
+        return [
+            Error(
+                f"{setting} names {str(offer)!r}, which is no provider:model pair.",
+                hint=f"Known providers: {', '.join(registry.known_names())}.",
+                id="counterfoil.E004",
+            )
+        ]
+    if not account.key:
+        key = f"{_variable(offer.provider)}_API_KEY"
+        return [
+            Error(
+                f"{setting} names {offer.provider}, but {key} is not set.",
+                hint=f"Set the key, or leave {setting} out to use the sandbox.",
+                id="counterfoil.E005",
+            )
+        ]
+    return []
+
+
+def _cap(offer: registry.Offer) -> str:
+    return f"{_variable(offer.provider)}_DAILY_CAP"
+
+
+def _variable(provider: str) -> str:
+    return provider.upper().replace("-", "_")

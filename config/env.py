@@ -5,6 +5,7 @@
 
 import os
 import re
+from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,6 +14,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 LEAST_PRICE = Decimal("0.0001")
+MOST_PRICE = Decimal(10_000)
+MOST_MONEY = Decimal(100_000_000)
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"0", "false", "no", "off", ""}
 
@@ -97,6 +100,11 @@ def read_seconds(name: str, default: float, *, least: float = 0.01, most: float 
     return value
 
 
+def read_lag(name: str) -> timedelta | None:
+    """Seconds, or None when nothing is said: nobody knows."""
+    return timedelta(seconds=read_seconds(name, 0)) if read_str(name) else None
+
+
 def read_choice(name: str, default: str, choices: tuple[str, ...]) -> str:
     """One of a few words, which are upper case here and may be written in any."""
     value = read_str(name, default).upper()
@@ -144,17 +152,27 @@ def read_prices(name: str, default: str) -> dict[str, tuple[Decimal, str]]:
     prices = {}
     for entry in read_words(name, default):
         model, equals, price = entry.rpartition("=")
-        amount, _, currency = price.strip().partition(" ")
-        try:
-            value = Decimal(amount)
-        except InvalidOperation:
-            equals = ""
-        currency = currency.strip()
-        if not equals or ":" not in model or len(currency) != 3 or not currency.isupper():
+        if not equals or ":" not in model:
             raise ImproperlyConfigured(f"{name}: {entry!r} is not provider:model=5.00 RUB")
-        if not (value.is_finite() and LEAST_PRICE <= value <= 10_000):
-            raise ImproperlyConfigured(
-                f"{name}: a price must be from {LEAST_PRICE} to 10000: {entry}"
-            )
-        prices[model.strip()] = (value, currency)
+        prices[model.strip()] = _money(name, price, most=MOST_PRICE)
     return prices
+
+
+def read_money(name: str) -> tuple[Decimal, str] | None:
+    """`500.00 RUB` as (amount, currency); None when nothing is said."""
+    said = read_str(name)
+    return _money(name, said, most=MOST_MONEY) if said else None
+
+
+def _money(name: str, said: str, *, most: Decimal) -> tuple[Decimal, str]:
+    amount, _, currency = said.strip().partition(" ")
+    currency = currency.strip()
+    try:
+        value = Decimal(amount)
+    except InvalidOperation:
+        value = Decimal("NaN")
+    if len(currency) != 3 or not currency.isalpha() or not currency.isupper():
+        raise ImproperlyConfigured(f"{name}: {said!r} is not an amount such as 5.00 RUB")
+    if not (value.is_finite() and LEAST_PRICE <= value <= most):
+        raise ImproperlyConfigured(f"{name}: {said!r} must be from {LEAST_PRICE} to {most}")
+    return value, currency

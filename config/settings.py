@@ -9,6 +9,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.crypto import salted_hmac
 
 from config import data_dir, env
+from config.accounts import read_more
+from providers.accounts import ProviderAccount
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env.load_dotenv(BASE_DIR / ".env")
@@ -49,12 +51,16 @@ FETCH_GONE_AFTER = timedelta(seconds=env.read_seconds("FETCH_GONE_AFTER", 3600))
 RESULT_RETENTION = timedelta(seconds=env.read_seconds("RESULT_RETENTION", 7 * 86400))
 LOST_RETENTION = timedelta(seconds=env.read_seconds("LOST_RETENTION", 86400))
 POOL_WAIT = timedelta(seconds=env.read_seconds("POOL_WAIT", 240))
+ERROR_PAUSE = timedelta(seconds=env.read_seconds("ERROR_PAUSE", 30))
+EXHAUSTED_PAUSE = timedelta(seconds=env.read_seconds("EXHAUSTED_PAUSE", 600, most=26 * 3600))
 LEASE_LASTS = timedelta(seconds=env.read_seconds("LEASE_LASTS", 30))
 TICK_EVERY = env.read_seconds("TICK_EVERY", 0.25)
 TICKER_LEASE_LASTS = timedelta(seconds=env.read_seconds("TICKER_LEASE_LASTS", 5))
 WAKE_AGAIN_AFTER = timedelta(seconds=env.read_seconds("WAKE_AGAIN_AFTER", 5))
 POLL_THREADS = env.read_int("POLL_THREADS", 64, least=1, most=512)
 LIVE_STREAMS_A_PERSON = env.read_int("LIVE_STREAMS_A_PERSON", 2, least=1)
+# Half of what the server answers at once (config/supervisor/children.py), at most.
+LIVE_STREAMS = env.read_int("LIVE_STREAMS", 2000, most=4096)
 WORKERS = env.read_int("WORKERS", 5, least=1, most=256)
 JOB_TIMEOUT = env.read_int("JOB_TIMEOUT", 18 * 60, least=10)
 STOP_GRACE = env.read_seconds("STOP_GRACE", 60)
@@ -79,9 +85,33 @@ IMAGE_MODELS = env.read_words(
     "IMAGE_MODELS",
     "polza:google/gemini-2.5-flash-image" if POLZA_API_KEY else "sandbox:test-picture",
 )
+IMAGE_FALLBACK = env.read_words("IMAGE_FALLBACK")
+FALLBACK_AFTER_BILLED = env.read_bool("FALLBACK_AFTER_BILLED", False)
 IMAGE_PRICES = env.read_prices(
     "IMAGE_PRICES", "polza:google/gemini-2.5-flash-image=5.00 RUB,sandbox:test-picture=5.00 RUB"
 )
+PROVIDER_ACCOUNTS = {
+    "polza": ProviderAccount(
+        name="polza",
+        adapter="polza",
+        base_url=POLZA_BASE_URL,
+        key=POLZA_API_KEY,
+        key_exclusive=env.read_bool("POLZA_KEY_EXCLUSIVE", False),
+        list_lag=env.read_lag("POLZA_LIST_LAG"),
+        daily_cap=env.read_money("POLZA_DAILY_CAP"),
+    ),
+    "sandbox": ProviderAccount(
+        name="sandbox",
+        adapter="sandbox",
+        base_url=SANDBOX_URL,
+        key="sandbox",
+        key_exclusive=env.read_bool("SANDBOX_KEY_EXCLUSIVE", False),
+        list_lag=env.read_lag("SANDBOX_LIST_LAG"),
+        daily_cap=env.read_money("SANDBOX_DAILY_CAP"),
+    ),
+}
+MORE_PROVIDERS = env.read_words("MORE_PROVIDERS")
+PROVIDER_ACCOUNTS |= read_more(MORE_PROVIDERS, PROVIDER_ACCOUNTS)
 
 INSTALLED_APPS = [
     "django.contrib.admin",

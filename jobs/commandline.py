@@ -10,7 +10,7 @@ from jobs import wording
 from jobs.forms import PictureForm
 from jobs.models import Job
 from jobs.ordering import PictureOrder, order_picture
-from providers.registry import offers
+from providers.registry import is_sandbox, offer_of, offers
 from quotas import accounts
 from quotas.ledger import Refused
 from quotas.models import Account, Plan
@@ -57,7 +57,7 @@ def _checked(options: dict[str, Any], form_key: str) -> PictureOrder:
         raise NotOrdered("input", "the prompt is not valid UTF-8")
     if model not in known:
         raise NotOrdered("input", f"--model is one of {', '.join(known)}")
-    if fault and not model.startswith("sandbox:"):
+    if fault and not is_sandbox(offer_of(model).provider):
         raise NotOrdered("input", f"--fault works with the sandbox alone, not with {model}")
     fields = {name: options[name] for name in ("prompt", "aspect_ratio", "fault")}
     form = PictureForm({**fields, "model": model, "form_key": form_key})

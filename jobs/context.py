@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
 from jobs.sentences import refusal_in_words
-from providers.registry import offers
+from providers.registry import is_sandbox, offers
 from quotas import ledger
 from quotas.ledger import Balance
 from quotas.models import Account, Kind
@@ -78,4 +78,4 @@ def quota_of(account: Account) -> Quota:
 
 def makes_test_pictures() -> bool:
     """True when nothing but the sandbox draws here."""
-    return bool(offers()) and all(offer.provider == "sandbox" for offer in offers())
+    return bool(offers()) and all(is_sandbox(offer.provider) for offer in offers())

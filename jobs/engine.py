@@ -13,7 +13,7 @@ from datetime import timedelta
 from django.db import DatabaseError
 from django.utils import timezone
 
-from jobs import faultpoints, leases, outcomes, pictures
+from jobs import faultpoints, leases, outcomes, pictures, works
 from jobs.leases import StageLease
 from jobs.models import Stage
 from providers.models import Call
@@ -54,6 +54,6 @@ def fail_hopeless(stage: Stage) -> bool:
     """The third death without any call: nothing was sent, so the job fails with its slot back."""
     if stage.tries < leases.DEATHS_BEFORE_DELAY + 1:
         return False
-    if Call.objects.of_work(pictures.work_of(stage.job_id)).exists():
+    if Call.objects.of_work(works.work_of(stage.job_id)).exists():
         return False
     return outcomes.fail_unsent(stage.job_id, timezone.now(), reason="config")

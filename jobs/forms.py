@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from jobs.models import Job
 from jobs.ordering import PictureOrder
 from jobs.states import RETRYABLE
-from providers.registry import Offer, offer_of, offers, uses_sandbox
+from providers.registry import Offer, is_sandbox, offer_of, offers
 from providers.sandbox.faults import FAULTS
 
 MOST_CHARACTERS = 2000
@@ -61,7 +61,7 @@ class PictureForm(forms.Form):
         self._choose("fault", [(fault.name, f"{fault.title} – {fault.says}") for fault in FAULTS])
         if len(offers()) < 2:
             del self.fields["model"]
-        if not uses_sandbox():
+        if not any(is_sandbox(offer.provider) for offer in offers()):
             del self.fields["fault"]
         for name in self.errors:
             if name in self.fields:
@@ -87,7 +87,7 @@ class PictureForm(forms.Form):
 
     def _fault(self) -> str:
         fault = self.cleaned_data.get("fault", "")
-        return fault if fault != NO_FAULT and self._offer().provider == "sandbox" else ""
+        return fault if fault != NO_FAULT and is_sandbox(self._offer().provider) else ""
 
     def _choose(self, name: str, choices: list[tuple[str, str]]) -> None:
         field = self.fields[name]

@@ -21,6 +21,13 @@ from jobs.models import Lease, Stage
 DEATH_DELAYS = (60, 300, 1800, 3600)
 DEATHS_BEFORE_DELAY = 2
 
+FREE: dict = {
+    "lease_token": None,
+    "lease_holder": "",
+    "leased_until": None,
+    "woken_at": None,
+}
+
 
 @dataclass(frozen=True)
 class StageLease:
@@ -31,8 +38,8 @@ class StageLease:
 
 
 def take(job_id: uuid.UUID, now: datetime) -> StageLease | None:
-    """The lease of the job's unfinished stage; None when there is none, or it is not due."""
-    stage = Stage.objects.unfinished().filter(job_id=job_id).order_by("pk").first()
+    """The lease of the job's first stage that is due; None when there is none."""
+    stage = Stage.objects.due(now).filter(job_id=job_id).order_by("pk").first()
     if stage is None or (stage.lease_token and stage.tries >= DEATHS_BEFORE_DELAY):
         return None
     token = uuid.uuid4()
@@ -54,7 +61,7 @@ def take(job_id: uuid.UUID, now: datetime) -> StageLease | None:
     if not taken:
         return None
     previous = stage.lease_holder if stage.lease_token else ""
-    return StageLease(Stage.objects.select_related("job").get(pk=stage.pk), token, previous)
+    return StageLease(Stage.objects.select_related("job", "call").get(pk=stage.pk), token, previous)
 
 
 def release(lease: StageLease, *, due_at: datetime, progress: bool = True) -> bool:
@@ -64,24 +71,24 @@ def release(lease: StageLease, *, due_at: datetime, progress: bool = True) -> bo
     """
     held = Stage.objects.unfinished().filter(pk=lease.stage.pk, lease_token=lease.token)
     columns: dict = {"tries": 0} if progress else {}
-    return held.update(**_FREE, due_at=due_at, **columns) == 1
+    return held.update(**FREE, due_at=due_at, **columns) == 1
 
 
 def finish(lease: StageLease, now: datetime) -> bool:
     """End the stage; False when the lease was lost before, and then nothing may be written."""
     held = Stage.objects.unfinished().filter(pk=lease.stage.pk, lease_token=lease.token)
-    return held.update(**_FREE, due_at=None, done_at=now, tries=0) == 1
+    return held.update(**FREE, due_at=None, done_at=now, tries=0) == 1
 
 
 def finish_all(job_id: uuid.UUID, now: datetime) -> None:
     """End whatever stage is open, for a job that ended by its call or by its person."""
-    Stage.objects.unfinished().filter(job_id=job_id).update(**_FREE, due_at=None, done_at=now)
+    Stage.objects.unfinished().filter(job_id=job_id).update(**FREE, due_at=None, done_at=now)
 
 
 def postpone(stage: Stage, until: datetime) -> bool:
     """Take a lapsed lease away and let the stage rest; the starts it had stay counted."""
     lapsed = Stage.objects.unfinished().filter(pk=stage.pk, lease_token=stage.lease_token)
-    return lapsed.update(**_FREE, due_at=until) == 1
+    return lapsed.update(**FREE, due_at=until) == 1
 
 
 def resume(job_id: uuid.UUID, now: datetime) -> bool:
@@ -151,11 +158,3 @@ def _keep(lease: StageLease, stop: threading.Event) -> None:
             connection.close()
     if used:
         connection.close()
-
-
-_FREE: dict = {
-    "lease_token": None,
-    "lease_holder": "",
-    "leased_until": None,
-    "woken_at": None,
-}

@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from jobs.states import JobState
+from providers.models import Call
 from quotas.models import Account, Attempt
 
 
@@ -104,6 +105,7 @@ class Stage(models.Model):
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="stages")
     name = models.CharField(_("name"), max_length=20)
+    call = models.OneToOneField(Call, null=True, blank=True, on_delete=models.PROTECT)
     due_at = models.DateTimeField(_("due"), null=True, blank=True)
     woken_at = models.DateTimeField(_("put in the queue"), null=True, blank=True)
     leased_until = models.DateTimeField(_("leased until"), null=True, blank=True)
@@ -120,7 +122,13 @@ class Stage(models.Model):
         verbose_name = _("stage")
         verbose_name_plural = _("stages")
         constraints = [
-            models.UniqueConstraint(fields=["job", "name"], name="stage_once_a_job"),
+            # A stage of a call is once a call; a job may have the results of several.
+            models.UniqueConstraint(
+                fields=["job", "name"], condition=Q(call__isnull=True), name="stage_once_a_job"
+            ),
+            models.CheckConstraint(
+                condition=~Q(name="save") | Q(call__isnull=False), name="stage_saves_a_call"
+            ),
             # Work that is not done is always found again.
             models.CheckConstraint(
                 condition=Q(done_at__isnull=False)
@@ -167,6 +175,9 @@ class Picture(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="pictures")
+    call = models.ForeignKey(
+        Call, null=True, blank=True, on_delete=models.PROTECT, related_name="pictures"
+    )
     position = models.PositiveSmallIntegerField(default=0)
     file = models.CharField(_("file"), max_length=200)
     media_type = models.CharField(_("type"), max_length=40)

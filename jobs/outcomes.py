@@ -9,7 +9,7 @@ the sender, the poller, the end of retention, and later webhooks, reconciliation
 
 import uuid
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.conf import settings
 from django.db import transaction
@@ -18,20 +18,23 @@ from jobs import changes, leases, queue
 from jobs.leases import StageLease
 from jobs.models import Job, Picture, Stage
 from jobs.states import ENDS, JobState
+from jobs.works import chosen_offer, fault_at, job_id_of, work_of
+from providers import gates, pool
 from providers import ledger as calls
 from providers.answers import News, Rejected
+from providers.gates import Closed, Shift
 from providers.ledger import Recorded
 from providers.models import Call
-from providers.states import CallState
+from providers.pool import Candidate
+from providers.registry import Offer
+from providers.states import EVIDENCE, LIVE, CallState
+from quotas import alerts
 from quotas import ledger as quota
+from quotas.models import AlertKind
 from quotas.states import AttemptState
 
-RATE_PAUSE = timedelta(seconds=30)
-
-
-def job_id_of(work: str) -> uuid.UUID:
-    """`image:<job>` as the job's id."""
-    return uuid.UUID(work.partition(":")[2])
+# Closed for so long that no turn will come.
+HOPELESS = frozenset({"auth", "balance", "cap"})
 
 
 @transaction.atomic
@@ -44,6 +47,41 @@ def apply(call: Call, news: News, now: datetime) -> Recorded:
     elif recorded.changed:
         FOLLOW[CallState(recorded.call.state)](job, recorded.call, now, news)
     return recorded
+
+
+@transaction.atomic
+def follow_submit(call: Call, news: News, now: datetime) -> Recorded:
+    """As any news; and by its answer to a submit a provider's gate is paused or opened. A fault
+    that somebody asked the sandbox for says nothing about the provider."""
+    recorded = apply(call, news, now)
+    job = Job.objects.get(pk=job_id_of(call.work))
+    if recorded.changed and not fault_at(job, Offer(call.provider, call.model)):
+        said = news.why.retry_after if isinstance(news, Rejected) else None
+        _tell_staff(gates.follow(recorded.call, now, retry_after=said), now)
+    return recorded
+
+
+@transaction.atomic
+def wait_a_turn(lease: StageLease, closed: Sequence[Closed], now: datetime) -> None:
+    """Nobody takes the work now. It keeps its place until somebody does or POOL_WAIT is over."""
+    job = Job.objects.select_for_update().get(pk=lease.stage.job_id)
+    if not leases.is_held(lease):
+        return
+    last_try = (lease.stage.waiting_since or now) + settings.POOL_WAIT
+    hopeful = [shut for shut in closed if shut.why not in HOPELESS or shut.until <= last_try]
+    if not hopeful or now >= last_try:
+        first = closed[0]
+        renews_at = first.until.isoformat() if first.why == "cap" else ""
+        _fail(job, now, reason=first.why, renews_at=renews_at)
+        return
+    due_at = min(shut.until for shut in hopeful)
+    waits = {
+        "due_at": min(max(due_at, now), last_try),
+        "waiting_since": last_try - settings.POOL_WAIT,
+    }
+    if lease.stage.waiting_since is None:
+        changes.note(job.pk, event="busy", now=now)
+    Stage.objects.filter(pk=lease.stage.pk).update(**leases.FREE, **waits, tries=0)
 
 
 @transaction.atomic
@@ -74,9 +112,13 @@ def deliver(lease: StageLease, pictures: Sequence[Picture], now: datetime) -> bo
     job = Job.objects.select_for_update().get(pk=lease.stage.job_id)
     if not leases.finish(lease, now):
         return False
-    Picture.objects.bulk_create(pictures, ignore_conflicts=True)
+    taken = Picture.objects.filter(job=job).count()
+    for position, picture in enumerate(pictures, start=taken):
+        picture.position = position
+    Picture.objects.bulk_create(pictures)
     _settle(job, AttemptState.SUCCESS, now)
-    changes.move(job.pk, JobState.READY, event="ready", now=now)
+    if not changes.move(job.pk, JobState.READY, event="ready", now=now):
+        changes.note(job.pk, event="another", now=now)
     return True
 
 
@@ -86,10 +128,14 @@ def end_unfetched(lease: StageLease, now: datetime, *, code: str) -> bool:
     job = Job.objects.select_for_update().get(pk=lease.stage.job_id)
     if not leases.finish(lease, now):
         return False
+    if Call.objects.of_work(work_of(job.pk)).filter(state__in=LIVE).exists():
+        changes.note(job.pk, event="not_fetched", now=now, code=code)
+        return True
     _settle(job, AttemptState.FAILED, now)
-    changes.move(
+    if not changes.move(
         job.pk, JobState.FAILED, event="not_fetched", now=now, reason="not_fetched", code=code
-    )
+    ):
+        changes.note(job.pk, event="not_fetched", now=now, code=code)
     return True
 
 
@@ -100,9 +146,7 @@ def fail_unsent(job_id: uuid.UUID, now: datetime, *, reason: str) -> bool:
     False when its sender woke after all and opened one: the job left the queue with it.
     """
     job = Job.objects.select_for_update().get(pk=job_id)
-    if job.state != JobState.QUEUED:
-        return False
-    return _fail(job, now, reason=reason, cost_nothing=True)
+    return job.state == JobState.QUEUED and _fail(job, now, reason=reason)
 
 
 @transaction.atomic
@@ -111,7 +155,7 @@ def cancel(job_id: uuid.UUID, now: datetime) -> bool:
     job = Job.objects.select_for_update().get(pk=job_id)
     if not changes.move(job.pk, JobState.CANCELLED, event="cancelled", now=now):
         return False
-    _settle(job, AttemptState.FAILED, now, cost_nothing=True)
+    _settle(job, AttemptState.FAILED, now)
     leases.finish_all(job.pk, now)
     return True
 
@@ -125,18 +169,13 @@ def _follow_unknown(job: Job, call: Call, now: datetime, news: News) -> None:
     changes.move(job.pk, JobState.IN_DOUBT, event="unknown", now=now, reason=call.why)
 
 
-def _follow_rejected(job: Job, call: Call, now: datetime, news: News) -> None:
-    if _may_be_sent_again(call):
-        if job.unwanted_at:
-            _fail(job, now, reason="unwanted", cost_nothing=True)
-            return
-        if _wait_a_turn(job, call, now, news):
-            return
-    _fail(job, now, reason=call.why, cost_nothing=True)
-
-
-def _follow_failed(job: Job, call: Call, now: datetime, news: News) -> None:
-    _fail(job, now, reason=call.why, cost_nothing=call.cost == 0)
+def _follow_ended(job: Job, call: Call, now: datetime, news: News) -> None:
+    """Rejected or failed: somebody else is asked, or the same one later, or the job has failed."""
+    others = pool.candidates(chosen_offer(job), list(Call.objects.of_work(call.work)))
+    if others and job.unwanted_at:
+        _fail(job, now, reason="unwanted")
+    elif not others or not _back_to_the_queue(job, call, others, now):
+        _fail(job, now, reason=call.why)
 
 
 def _follow_succeeded(job: Job, call: Call, now: datetime, news: News) -> None:
@@ -144,83 +183,93 @@ def _follow_succeeded(job: Job, call: Call, now: datetime, news: News) -> None:
         changes.move(job.pk, JobState.RUNNING, event="made", now=now)
     else:
         changes.note(job.pk, event="made", now=now)
-    _open_save(job, now)
+    _open_save(job, call, now)
 
 
 FOLLOW = {
     CallState.ACCEPTED: _follow_accepted,
     CallState.UNKNOWN: _follow_unknown,
-    CallState.REJECTED: _follow_rejected,
-    CallState.FAILED: _follow_failed,
+    CallState.REJECTED: _follow_ended,
+    CallState.FAILED: _follow_ended,
     CallState.SUCCEEDED: _follow_succeeded,
 }
 
 
 def _follow_late(job: Job, call: Call, now: datetime) -> None:
     """News after the end of a call. The state of an ended attempt is never touched again."""
+    if call.state in EVIDENCE:
+        subject = f"{call.provider} {call.pk}"
+        words = f"{call.provider} said {call.state}, later {call.late_outcome}"
+        alerts.open_alert(kind=AlertKind.CONTRADICTION, subject=subject, words=words, now=now)
     if call.late_outcome == CallState.SUCCEEDED:
         changes.note(job.pk, event="made_late", now=now)
-        _open_save(job, now)
+        _open_save(job, call, now)
     elif job.state in ENDS and call.late_outcome in (CallState.FAILED, CallState.REJECTED):
         _settle(job, AttemptState.FAILED, now)
         changes.note(job.pk, event="failed_late", now=now)
 
 
-def _fail(job: Job, now: datetime, *, reason: str, cost_nothing: bool) -> bool:
-    if not changes.move(job.pk, JobState.FAILED, event="failed", now=now, reason=reason):
+def _tell_staff(shift: Shift | None, now: datetime) -> None:
+    if shift and shift.now == "paused":
+        alerts.open_alert(
+            kind=AlertKind.PROVIDER_PAUSED, subject=shift.provider, words=shift.why, now=now
+        )
+    elif shift:
+        alerts.close_alert(kind=AlertKind.PROVIDER_PAUSED, subject=shift.provider, now=now)
+
+
+def _fail(job: Job, now: datetime, *, reason: str, **facts: str) -> bool:
+    if not changes.move(job.pk, JobState.FAILED, event="failed", now=now, reason=reason, **facts):
         return False
-    _settle(job, AttemptState.FAILED, now, cost_nothing=cost_nothing)
+    _settle(job, AttemptState.FAILED, now)
     leases.finish_all(job.pk, now)
     return True
 
 
-def _settle(job: Job, state: AttemptState, now: datetime, *, cost_nothing: bool = False) -> None:
+def _settle(job: Job, state: AttemptState, now: datetime) -> None:
     if job.attempt_id:
-        quota.settle(attempt_id=job.attempt_id, state=state, now=now, cost_nothing=cost_nothing)
+        quota.settle(
+            attempt_id=job.attempt_id,
+            state=state,
+            now=now,
+            cost_nothing=not Call.objects.of_work(work_of(job.pk)).may_have_cost().exists(),
+        )
 
 
-def _open_save(job: Job, now: datetime) -> None:
+def _open_save(job: Job, call: Call, now: datetime) -> None:
     """The paid result exists: fetching it is a stage of its own, whatever became of the job."""
-    leases.finish_all(job.pk, now)
+    Stage.objects.unfinished().filter(job=job, call=None).update(
+        **leases.FREE, due_at=None, done_at=now
+    )
     Stage.objects.get_or_create(
-        job_id=job.pk, name="save", defaults={"created_at": now, "due_at": now, "woken_at": now}
+        call=call,
+        defaults={"job": job, "name": "save", "created_at": now, "due_at": now, "woken_at": now},
     )
     queue.enqueue_after_commit(job.pk)
 
 
-def _may_be_sent_again(call: Call) -> bool:
-    """The same provider, later: it was busy, or our own sender slept past the time to send."""
-    return call.why == "rate" or call.rule == "overslept"
-
-
-def _wait_a_turn(job: Job, call: Call, now: datetime, news: News) -> bool:
-    """The job goes back to the queue and keeps its place, until POOL_WAIT is over."""
-    stage = Stage.objects.unfinished().filter(job_id=job.pk, name="generate").first()
+def _back_to_the_queue(job: Job, call: Call, others: Sequence[Candidate], now: datetime) -> bool:
+    """The work is sent again: to another, or to the same one later, until POOL_WAIT is over."""
+    stage = Stage.objects.unfinished().filter(job=job, name="generate").first()
     if stage is None:
         return False
     since = stage.waiting_since or now
     last_try = since + settings.POOL_WAIT
-    if now >= last_try:
+    turns = [max(other.not_before or now, now) for other in others]
+    if now >= last_try and not any(other.after == call for other in others):
         return False
-    event = "busy" if call.why == "rate" else "overslept"
-    changes.move(job.pk, JobState.QUEUED, event=event, now=now)
-    due_at = min(now + _pause(call, news), last_try)
-    Stage.objects.filter(pk=stage.pk).update(
-        waiting_since=since,
-        due_at=due_at,
-        leased_until=None,
-        lease_token=None,
-        lease_holder="",
-        tries=0,
-    )
+    event, facts = _story_of(call, min(turns), now)
+    if not changes.move(job.pk, JobState.QUEUED, event=event, now=now, **facts):
+        return False
+    due_at = max(now, min(*turns, last_try))
+    waits = {"waiting_since": since, "due_at": due_at}
+    Stage.objects.filter(pk=stage.pk).update(**leases.FREE, **waits, tries=0)
     return True
 
 
-def _pause(call: Call, news: News) -> timedelta:
-    """As long as the provider said, but each refusal of a work waits longer than the last."""
+def _story_of(call: Call, turn: datetime, now: datetime) -> tuple[str, dict[str, str]]:
     if call.rule == "overslept":
-        return timedelta()
-    refusals = Call.objects.of_work(call.work).filter(why="rate").count()
-    least = min(timedelta(seconds=2**refusals), RATE_PAUSE)
-    said = news.why.retry_after if isinstance(news, Rejected) else None
-    return RATE_PAUSE if said is None else max(least, timedelta(seconds=said))
+        return "overslept", {}
+    if turn > now:
+        return "busy", {}
+    return "fallback", {"provider": call.provider, "because": call.why}

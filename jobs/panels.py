@@ -4,22 +4,24 @@ from django.utils import timezone
 
 from jobs import heartbeats, wording
 from jobs.models import Job
-from jobs.pictures import work_of
 from jobs.sentences import MOST_AHEAD, Known, sentences_of
 from jobs.states import OPEN, JobState
 from jobs.steps import steps_of
+from jobs.works import work_of
 from providers.durations import usual_duration
 from providers.models import Call
+from providers.registry import is_sandbox
 
 
 def panel_of(job: Job) -> dict[str, object]:
     known = known_of(job)
     is_open = job.state in OPEN
+    pictures = list(job.pictures.select_related("call").order_by("position"))
     return {
         "job": job,
         "is_open": is_open,
         "stands_still": is_open and not heartbeats.site_moves(known.now),
-        "pictures": list(job.pictures.order_by("position")),
+        "pictures": pictures,
         "steps": steps_of(job, known.events, known.now),
         "sentences": sentences_of(known),
         "actions": actions_of(job),
@@ -28,9 +30,9 @@ def panel_of(job: Job) -> dict[str, object]:
             (event.at, wording.event_in_words(event.name, event.facts, job.reason))
             for event in known.events
         ],
-        "maker": known.call or job.params,
+        "maker": (pictures and pictures[0].call) or known.call or job.params,
         "elapsed": (job.ended_at or known.now) - job.created_at,
-        "is_test": job.params.get("provider") == "sandbox",
+        "is_test": is_sandbox(job.params.get("provider", "")),
     }
 
 

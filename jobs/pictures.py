@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from django.conf import settings
@@ -22,11 +23,14 @@ from jobs import changes, faultpoints, holders, leases, outcomes
 from jobs.leases import StageLease
 from jobs.models import Job, Picture
 from jobs.states import JobState
-from providers import download
+from jobs.works import chosen_offer, fault_at, job_id_of, work_of
+from providers import download, gates, pool
 from providers import ledger as calls
 from providers.answers import Submitted, Unknown, Why
 from providers.base import PictureRequest
+from providers.gates import Closed
 from providers.models import Call
+from providers.pool import Candidate
 from providers.registry import Offer, provider_named
 from providers.states import CallState
 
@@ -37,10 +41,6 @@ STORE_AGAIN = timedelta(seconds=10)
 FETCH_DELAYS = (5, 15, 60, 300, 1800)
 OUTAGES = (OperationalError, InterfaceError, InternalError)
 OUTAGE_PATIENCE = timedelta(minutes=10)
-
-
-def work_of(job_id: uuid.UUID) -> str:
-    return f"image:{job_id}"
 
 
 def generate(lease: StageLease) -> None:
@@ -55,52 +55,86 @@ def generate(lease: StageLease) -> None:
 
 
 def _open_and_send(lease: StageLease) -> None:
-    now = timezone.now()
-    call = _open(lease, now)
-    if call is None:
-        leases.release(lease, due_at=now + LOOK_AGAIN)
-        return
+    opened = _open_somewhere(lease, timezone.now())
+    if isinstance(opened, Call):
+        _send(lease, opened)
+    elif any(closed.why == "wall" for closed in opened):
+        leases.release(lease, due_at=timezone.now() + LOOK_AGAIN)
+    else:
+        outcomes.wait_a_turn(lease, opened, timezone.now())
+
+
+def _send(lease: StageLease, call: Call) -> None:
     faultpoints.reach("call_committed")
-    answer = _submit(call, _request_of(lease.stage.job))
+    answer = _submit(call, _request_of(lease.stage.job, call))
     faultpoints.reach("submit_answered")
-    _through_outage(lambda: outcomes.apply(call, answer, timezone.now()))
+    _through_outage(lambda: outcomes.follow_submit(call, answer, timezone.now()))
     faultpoints.reach("submit_recorded")
     leases.release(lease, due_at=call.deadline_at)
 
 
-@transaction.atomic
-def _open(lease: StageLease, now: datetime) -> Call | None:
-    """The job from queued to running and the call's row, together: or cancelled, and neither."""
-    if not leases.is_held(lease):
-        return None
+def _open_somewhere(lease: StageLease, now: datetime) -> Call | list[Closed]:
+    """The call at the first provider that lets it in, or why each of them does not."""
     job = lease.stage.job
-    offer = Offer(job.params["provider"], job.params["model"])
-    if not changes.move(
-        job.pk, JobState.RUNNING, event="sent", now=now, provider=offer.provider, model=offer.model
+    past = list(Call.objects.of_work(work_of(job.pk)))
+    closed = []
+    for candidate in pool.candidates(chosen_offer(job), past):
+        if candidate.not_before and now < candidate.not_before:
+            closed.append(Closed("rate", candidate.not_before))
+            continue
+        because = closed[0].why if closed else candidate.after.why if candidate.after else ""
+        opened = _open(lease, candidate, because, now)
+        if isinstance(opened, Call):
+            return opened
+        closed.append(opened)
+    return closed or [Closed("wall", now)]
+
+
+@transaction.atomic
+def _open(lease: StageLease, candidate: Candidate, because: str, now: datetime) -> Call | Closed:
+    """The job from queued to running and the call's row, together: or cancelled, and neither."""
+    offer, job_id = candidate.offer, lease.stage.job_id
+    facts = {"provider": offer.provider, "model": offer.model}
+    if candidate.rule:
+        facts["because"] = because
+    if not leases.is_held(lease) or not changes.move(
+        job_id, JobState.RUNNING, event="sent", now=now, **facts
     ):
-        return None
-    call = calls.open_call(work=work_of(job.pk), offer=offer, now=now)
-    if call is None:
+        return Closed("wall", now)
+    opened = gates.enter(work=work_of(job_id), candidate=candidate, now=now)
+    if isinstance(opened, Closed):
         transaction.set_rollback(True)
-    return call
+    return opened
 
 
-def _request_of(job: Job) -> PictureRequest:
+def _request_of(job: Job, call: Call) -> PictureRequest:
     return PictureRequest(
-        work=work_of(job.pk),
-        model=job.params["model"],
+        work=call.work,
+        model=call.model,
         prompt=job.prompt,
         aspect_ratio=job.params.get("aspect_ratio", "1:1"),
-        fault=job.params.get("fault", ""),
+        fault=fault_at(job, Offer(call.provider, call.model)),
     )
 
 
 def _submit(call: Call, request: PictureRequest) -> Submitted:
     try:
-        return provider_named(call.provider).submit(request, send_by=call.send_by)
+        return provider_named(call.provider).submit(
+            request, send_by=call.send_by, note_id=partial(_note_id, call.pk)
+        )
     except Exception as exc:  # after the row is committed only evidence may call it rejected
         log.exception("Adapter %s raised while sending call %s", call.provider, call.pk)
         return Unknown(Why("transport", rule="adapter_raised", text=type(exc).__name__))
+
+
+def _note_id(call_id: int, reference: str) -> None:
+    """An id from the first headers, kept before the body is read. Losing it is no reason to lose
+    the answer that is being read."""
+    try:
+        calls.note_early_id(call_id, reference)
+    except OUTAGES as exc:
+        log.warning("An early id could not be kept: %s", type(exc).__name__)
+        connection.close()
 
 
 def _follow_lost_sender(lease: StageLease, call: Call) -> None:
@@ -135,7 +169,8 @@ def _through_outage(write: Callable[[], object]) -> None:
 
 def save(lease: StageLease) -> None:
     """Fetch what was paid for and deliver it; the download alone is repeated, never the run."""
-    call = _paid_call(lease)
+    call = lease.stage.call
+    assert call, "a save stage is of a call"
     fetched: list[tuple[Picture, bytes]] = []
     origins = provider_named(call.provider).result_origins()
     for position, artifact in enumerate(calls.artifacts_of(call)):
@@ -146,7 +181,7 @@ def save(lease: StageLease) -> None:
         if isinstance(got, download.NotFetched):
             _fetch_later(lease, call, got)
             return
-        fetched.append((_picture_of(lease.stage.job_id, position, got), got.content))
+        fetched.append((_picture_of(call, position, got), got.content))
     faultpoints.reach("result_fetched")
     if not _write_files(lease, fetched):
         return
@@ -155,13 +190,6 @@ def save(lease: StageLease) -> None:
         lambda: outcomes.deliver(lease, [picture for picture, _ in fetched], timezone.now())
     )
     faultpoints.reach("picture_delivered")
-
-
-def _paid_call(lease: StageLease) -> Call:
-    """The call whose result this is: succeeded, or given up and made after all."""
-    made = Call.objects.of_work(work_of(lease.stage.job_id))
-    found = made.filter(state=CallState.SUCCEEDED).last()
-    return found or made.get(late_outcome=CallState.SUCCEEDED)
 
 
 def _fetch_later(lease: StageLease, call: Call, got: download.NotFetched) -> None:
@@ -192,11 +220,13 @@ def _write_files(lease: StageLease, fetched: list[tuple[Picture, bytes]]) -> boo
     return True
 
 
-def _picture_of(job_id: uuid.UUID, position: int, got: download.Fetched) -> Picture:
+def _picture_of(call: Call, position: int, got: download.Fetched) -> Picture:
+    """Its position among the job's pictures is given when it is delivered."""
+    job_id = job_id_of(call.work)
     return Picture(
         job_id=job_id,
-        position=position,
-        file=f"pictures/{job_id.hex[:2]}/{job_id.hex}-{position}.{got.extension}",
+        call=call,
+        file=f"pictures/{job_id.hex[:2]}/{job_id.hex}-{call.pk}-{position}.{got.extension}",
         media_type=got.media_type,
         width=got.width,
         height=got.height,

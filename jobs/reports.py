@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 
 from jobs.models import Job
-from jobs.pictures import work_of
+from jobs.works import work_of
 from providers.models import Call
 from quotas.models import Attempt
 

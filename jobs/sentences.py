@@ -6,7 +6,6 @@ The sentences are facts about the call and the slot; none says "failed" without 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -14,7 +13,9 @@ from jobs import wording
 from jobs.models import Event, Job
 from jobs.states import JobState
 from providers.durations import Usual
+from providers.ledger import slow_interval
 from providers.models import Call
+from providers.registry import is_sandbox
 from quotas.ledger import Balance, Refused, utc_day
 from quotas.states import AttemptState
 
@@ -65,7 +66,23 @@ def _line(ahead: int) -> str:
 
 
 def _running(known: Known) -> list[str]:
-    return [_progress(known), *(_wish(known) or [you_can_leave()])]
+    return [_progress(known), _fallback(known), *(_wish(known) or [you_can_leave()])]
+
+
+def _fallback(known: Known) -> str:
+    """Whom we asked in place of the one that was chosen, and why."""
+    chosen = known.job.params
+    sent = next((event.facts for event in reversed(known.events) if event.name == "sent"), chosen)
+    if (sent["provider"], sent["model"]) == (chosen["provider"], chosen["model"]):
+        return ""
+    names = {
+        "maker": f"{sent['provider']}, {sent['model']}",
+        "chosen": f"{chosen['provider']}, {chosen['model']}",
+        "because": wording.because_in_words(str(sent.get("because", ""))),
+    }
+    if known.job.state == JobState.READY:
+        return _("Made with %(maker)s because %(chosen)s %(because)s.") % names
+    return _("Sent to %(maker)s because %(chosen)s %(because)s.") % names
 
 
 def _progress(known: Known) -> str:
@@ -76,7 +93,7 @@ def _progress(known: Known) -> str:
     sent = known.said_at("sent")
     if sent and known.now - sent > USUALLY:
         return _("This takes longer than usual.")
-    if known.job.params.get("provider") == "sandbox":
+    if known.call and is_sandbox(known.call.provider):
         return _("A test picture usually takes some seconds.")
     return _("Usually 3–6 minutes.")
 
@@ -134,19 +151,21 @@ def _no_second_try() -> str:
 
 
 def _asking(call: Call, now: datetime) -> str:
-    """The interval of the poller's present lane."""
-    every = settings.SLOW_POLL_EVERY
-    if now >= call.sent_at + timedelta(days=1):
-        every = 20 * every
-    return _("We ask every %(interval)s.") % {"interval": wording.interval_in_words(every)}
+    every = wording.interval_in_words(slow_interval(call, now))
+    return _("We ask every %(interval)s.") % {"interval": every}
 
 
 def _ready(known: Known) -> list[str]:
     job = known.job
     lasted = (job.ended_at or known.now) - job.created_at
     says = [_("Ready in %(duration)s.") % {"duration": wording.duration_in_words(lasted)}]
+    if known.said_at("made"):
+        says.append(_fallback(known))
     if job.attempt and job.attempt.state == AttemptState.FAILED:
         says.append(_("Your slot had been given back before: this picture took none."))
+    elif job.attempt and job.ended_at and utc_day(job.ended_at) > job.attempt.day:
+        day = {"day": wording.day_in_words(job.attempt.day)}
+        says.append(_("It took a slot of %(day)s, when you asked for it, and none of later.") % day)
     if job.result_deleted_at:
         at = wording.moment_in_words(job.result_deleted_at, known.now)
         says.append(_("You deleted the picture at %(time)s.") % {"time": at})
@@ -154,7 +173,16 @@ def _ready(known: Known) -> list[str]:
 
 
 def _failed(known: Known) -> list[str]:
-    return [wording.reason_in_words(known.job.reason), slot_in_words(known)]
+    return [wording.reason_in_words(known.job.reason), _renewal(known), slot_in_words(known)]
+
+
+def _renewal(known: Known) -> str:
+    """When a budget that was spent is there again."""
+    said = known.events[-1].facts.get("renews_at") if known.events else None
+    if not said:
+        return ""
+    renews_at = datetime.fromisoformat(str(said))
+    return _("It renews at %(time)s.") % {"time": wording.moment_in_words(renews_at, known.now)}
 
 
 def _cancelled(known: Known) -> list[str]:

@@ -15,7 +15,7 @@ from jobs.models import Event, Job
 from jobs.states import JobState
 from jobs.wording import day_in_words, reason_in_words
 
-BACK_IN_QUEUE = ("busy", "overslept")
+BACK_IN_QUEUE = ("busy", "overslept", "fallback")
 
 
 @dataclass(frozen=True)

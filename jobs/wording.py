@@ -114,6 +114,7 @@ REASONS: dict[str, Reason] = {
     "cancelled": Reason(gettext_lazy("The provider cancelled it.")),
     "deadline": Reason(gettext_lazy("The provider did not finish it in time.")),
     "transport": Reason(gettext_lazy("The provider could not be reached; nothing was sent.")),
+    "cap": Reason(gettext_lazy("This site's budget for the provider is spent for the day.")),
     "unwanted": Reason(gettext_lazy("It could not be sent at once, and you had stopped waiting.")),
     "not_fetched": Reason(gettext_lazy("It was made, but it could not be fetched.")),
 }
@@ -186,6 +187,7 @@ EVENTS: dict[str, "StrPromise"] = {
     "accepted": gettext_lazy("The provider took it."),
     "busy": gettext_lazy("The provider was busy. We keep your place."),
     "overslept": gettext_lazy("It was not sent in time. We keep your place."),
+    "fallback": gettext_lazy("%(provider)s %(because)s. Another is asked."),
     "unknown": gettext_lazy("The provider's answer was lost. We did not try again."),
     "overdue": gettext_lazy("The provider takes too long. We go on asking, more slowly."),
     "made": gettext_lazy("The picture was made."),
@@ -193,6 +195,7 @@ EVENTS: dict[str, "StrPromise"] = {
     "fetch_failed": gettext_lazy("The file could not be fetched this time. We try again."),
     "store_failed": gettext_lazy("The file could not be stored this time. We try again."),
     "ready": gettext_lazy("The picture is ready."),
+    "another": gettext_lazy("Another picture of it came after all."),
     "failed": gettext_lazy("It failed. %(reason)s"),
     "failed_late": gettext_lazy("We learned that no picture was made."),
     "not_fetched": gettext_lazy("We stopped trying to fetch the file."),
@@ -203,6 +206,19 @@ EVENTS: dict[str, "StrPromise"] = {
     "set_aside": gettext_lazy("Something on this machine keeps failing. Next try at %(until)s."),
     "resumed": gettext_lazy("Staff had it tried again at once."),
 }
+
+# Why another provider was asked, after the name of the one before.
+BECAUSE: dict[str, "StrPromise"] = {
+    "auth": gettext_lazy("did not accept this site's account"),
+    "balance": gettext_lazy("had no balance left"),
+    "cancelled": gettext_lazy("cancelled it"),
+    "cap": gettext_lazy("had its budget of the day spent"),
+    "content": gettext_lazy("refused the prompt"),
+    "input": gettext_lazy("did not accept the request"),
+    "no_output": gettext_lazy("made no picture"),
+    "rate": gettext_lazy("was busy"),
+}
+WAS_DOWN = gettext_lazy("was down")
 
 # What made a call doubtful, by the rule on its row; any other rule is an unclear answer.
 DOUBTS: dict[str, "StrPromise"] = {
@@ -235,9 +251,15 @@ def event_in_words(name: str, facts: Mapping[str, object], reason: str = "") -> 
     words: dict[str, object] = {**facts, "reason": reason_in_words(reason) if reason else ""}
     if "day" in facts:
         words["day"] = day_in_words(date.fromisoformat(str(facts["day"])))
+    if "because" in facts:
+        words["because"] = because_in_words(str(facts["because"]))
     if "until" in facts:
         words["until"] = time_in_words(datetime.fromisoformat(str(facts["until"])))
     return (str(EVENTS[name]) % words).strip()
+
+
+def because_in_words(why: str) -> str:
+    return str(BECAUSE.get(why, WAS_DOWN))
 
 
 def doubt_in_words(rule: str, at: str) -> str:

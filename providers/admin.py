@@ -1,18 +1,24 @@
 """The call ledger for staff. Its rows are evidence: to be read, never edited."""
 
-from typing import cast, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
+from django.conf import settings
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
 
+from providers import gates, money
 from providers.answers import Kind
-from providers.models import Call, CallQuerySet
+from providers.models import Call, CallQuerySet, Gate
+from providers.money import Spend
 from providers.registry import known_names
 from providers.staff import ChoiceFilter, ReadOnlyAdmin
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
 
 
 class ProviderFilter(ChoiceFilter):
@@ -74,3 +80,62 @@ def _money(amount: object, currency: str) -> str:
     if amount is None:
         return format_html('<span class="money">{}</span>', "–")
     return format_html('<span class="money">{} {}</span>', f"{amount:.2f}", currency)
+
+
+MONEY = {
+    "today": _("spent today"),
+    "at_risk": _("at risk"),
+    "possibly_charged": _("possibly charged"),
+}
+
+
+def _money_column(name: str, title: "StrPromise", spends: dict[str, dict[str, Spend]]):
+    """Of whole providers; each currency by itself, since they are never added together."""
+
+    @admin.display(description=title)
+    def shown(gate: Gate) -> str:
+        found = {} if gate.model else spends.get(gate.provider, {})
+        amounts = ((_money(getattr(spend, name), currency),) for currency, spend in found.items())
+        return format_html_join(" ", "{}", amounts)
+
+    shown.__name__ = name
+    return shown
+
+
+@admin.register(Gate)
+class GateAdmin(ReadOnlyAdmin):
+    """Where each provider stands, and its money; a whole provider has the row without a model."""
+
+    list_display = ("provider", "model", "stands", "why", "since", "cap")
+    ordering = ("provider", "model")
+    actions = ("resume",)
+
+    class Media:
+        css = {"all": ["admin.css"]}
+
+    def get_list_display(self, request: HttpRequest):
+        """The money of all providers is read once for a page."""
+        spends = money.spend_of(known_names(), timezone.now())
+        columns = [_money_column(name, title, spends) for name, title in MONEY.items()]
+        return [*self.list_display, *columns]
+
+    @admin.display(description=_("stands"))
+    def stands(self, gate: Gate) -> str:
+        until = max(filter(None, (gate.paused_until, gate.exhausted_until)), default=None)
+        if until is None:
+            return str(_("open"))
+        if timezone.now() < until:
+            return _("shut until %(time)s UTC") % {"time": f"{until:%d %b %H:%M:%S}"}
+        return str(_("one request is let in to see"))
+
+    @admin.display(description=_("cap of the day"))
+    def cap(self, gate: Gate) -> str:
+        account = settings.PROVIDER_ACCOUNTS.get(gate.provider)
+        if gate.model or account is None or account.daily_cap is None:
+            return ""
+        return _money(*account.daily_cap)
+
+    @admin.action(description=_("Let requests in again"))
+    def resume(self, request: HttpRequest, queryset: QuerySet[Gate]) -> None:
+        for gate in queryset:
+            gates.resume(gate.provider, gate.model)

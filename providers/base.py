@@ -1,5 +1,6 @@
 """The interface every provider's adapter has. One adapter file a provider; see CONTRIBUTING."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -17,6 +18,8 @@ class Caps:
     """A submit only enqueues: a 5xx in the provider's own words means it was not executed."""
     result_ttl: timedelta
     currency: str
+    day_zone: str = "UTC"
+    """The time zone in which the provider's day begins."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +33,21 @@ class PictureRequest:
     fault: str = ""
 
 
+def ignore_id(reference: str) -> None:
+    """For a submit that nobody keeps."""
+
+
 class Provider(Protocol):
     name: str
     caps: Caps
 
-    def submit(self, request: PictureRequest, *, send_by: datetime) -> Submitted:
-        """Send once; nothing is written to the wire after `send_by`. Never inside a transaction."""
+    def submit(
+        self, request: PictureRequest, *, send_by: datetime, note_id: Callable[[str], None]
+    ) -> Submitted:
+        """Send once; nothing is written to the wire after `send_by`. Never inside a transaction.
+
+        `note_id` takes an id that stands in the headers, before the body is read.
+        """
         ...
 
     def poll(self, reference: str) -> Polled:

@@ -245,10 +245,21 @@ class Client:
             **request,
         )
 
-    def exchange(self, method: str, url: str, *, total: float, **request: Any) -> Reply:
-        """Send and read the whole answer within `total` seconds."""
+    def exchange(
+        self,
+        method: str,
+        url: str,
+        *,
+        total: float,
+        on_headers: Callable[[Mapping[str, str]], None] | None = None,
+        **request: Any,
+    ) -> Reply:
+        """Send and read the whole answer within `total` seconds; `on_headers` sees the headers
+        before the body is read."""
         try:
             with self.open(method, url, total=total, **request) as response:
+                if on_headers:
+                    on_headers(response.headers)
                 body = read_body(response, MAX_ANSWER_BYTES)
                 return Answer(response.status_code, response.headers, body)
         except WIRE_ERRORS as exc:

@@ -26,7 +26,7 @@ from providers.answers import (
 )
 from providers.models import Call
 from providers.registry import Offer, estimate_of, provider_named
-from providers.states import ENDS, LIVE, SOURCES, CallState
+from providers.states import ENDS, EVIDENCE, LIVE, SOURCES, CallState
 
 LATE_COLUMNS = ("cost", "result", "reference", "poll_at", "give_up_at")
 WEIGHT = {
@@ -54,8 +54,13 @@ class Recorded:
     late: bool = False
 
 
-def open_call(*, work: str, offer: Offer, now: datetime) -> Call | None:
-    """The row that must be committed before the request leaves; None when the wall refuses."""
+def open_call(
+    *, work: str, offer: Offer, now: datetime, after: Call | None = None, rule: str = ""
+) -> Call | None:
+    """The row that must be committed before the request leaves; None when the wall refuses.
+
+    A fallback names the call before it and the rule that allowed it.
+    """
     estimate, currency = estimate_of(offer)
     answer_by = now + settings.SEND_WITHIN + timedelta(seconds=settings.SUBMIT_TIMEOUT)
     try:
@@ -65,6 +70,8 @@ def open_call(*, work: str, offer: Offer, now: datetime) -> Call | None:
                 provider=offer.provider,
                 model=offer.model,
                 state=CallState.SENDING,
+                after=after,
+                after_rule=rule,
                 sent_at=now,
                 send_by=now + settings.SEND_WITHIN,
                 answer_by=answer_by,
@@ -85,6 +92,7 @@ def live_call_of(work: str) -> Call | None:
 
 def record(*, call_id: int, news: News, now: datetime) -> Recorded:
     """Write down what became of a call. The same news twice changes nothing."""
+    news = _by_early_id(call_id, news)
     state, columns = _columns_of(news, now)
     try:
         with transaction.atomic():
@@ -100,7 +108,32 @@ def record(*, call_id: int, news: News, now: datetime) -> Recorded:
     late = not changed and call.state in ENDS and _note_late(call, news, now)
     if late:
         call.refresh_from_db()
+    elif not changed and call.state in EVIDENCE and isinstance(news, Done | Failed):
+        Call.objects.filter(pk=call.pk).update(poll_at=None)
     return Recorded(call, changed, late)
+
+
+def note_early_id(call_id: int, reference: str) -> bool:
+    """Keep an id from the first headers of a submit's answer, before its body is read."""
+    sending = Call.objects.filter(pk=call_id, state=CallState.SENDING, reference=None)
+    try:
+        with transaction.atomic():
+            return sending.update(reference=reference) == 1
+    except IntegrityError:
+        return False
+
+
+def _by_early_id(call_id: int, news: News) -> News:
+    """A submit whose answer was lost, or was an error of the server, but whose headers had named
+    the run: it can be asked for."""
+    is_lost = isinstance(news, Unknown) or (
+        isinstance(news, Rejected) and (news.why.http or 0) >= 500
+    )
+    if not is_lost:
+        return news
+    early = Call.objects.filter(pk=call_id, state=CallState.SENDING).values_list("reference")
+    reference = early.first()
+    return Accepted(reference[0]) if reference and reference[0] else news
 
 
 def give_up(*, call_id: int, now: datetime) -> bool:
@@ -127,14 +160,15 @@ def claim_polls(calls: list[Call], now: datetime) -> None:
 
 
 def next_look(call: Call, now: datetime) -> datetime:
-    """3 s until the deadline, 30 s after it, 10 min after a day; never past the retention."""
-    if now < call.deadline_at:
-        every = settings.POLL_EVERY
-    elif now < call.sent_at + timedelta(days=1):
-        every = settings.SLOW_POLL_EVERY
-    else:
-        every = 20 * settings.SLOW_POLL_EVERY
+    """Every 3 s until the deadline, then more slowly; never past the retention."""
+    every = settings.POLL_EVERY if now < call.deadline_at else slow_interval(call, now)
     return min(now + every * random.uniform(0.9, 1.1), call.give_up_at)
+
+
+def slow_interval(call: Call, now: datetime) -> timedelta:
+    """Past the deadline: 30 s, and 10 min after a day."""
+    is_old = now >= call.sent_at + timedelta(days=1)
+    return (20 if is_old else 1) * settings.SLOW_POLL_EVERY
 
 
 def note_answer(call: Call, text: str) -> None:
@@ -171,11 +205,20 @@ def _columns_of(news: News, now: datetime) -> tuple[CallState, dict]:
         case Failed(why, cost):
             return CallState.FAILED, {**_ended(why, now), "cost": cost}
         case Rejected(why):
-            return CallState.REJECTED, {**_ended(why, now), "cost": 0}
+            return CallState.REJECTED, {**_ended(why, now), "cost": 0, "again_at": _again(why, now)}
         case Unknown(why):
             # Nothing can be asked without an id; the end of retention is the next thing to see.
             return CallState.UNKNOWN, {**_reason(why), "poll_at": F("give_up_at")}
     raise TypeError(f"no news: {news!r}")
+
+
+def _again(why: Why, now: datetime) -> datetime:
+    """When the same provider may be asked again: at once, unless it was busy."""
+    if why.kind != "rate":
+        return now
+    if why.retry_after is None:
+        return now + settings.ERROR_PAUSE
+    return now + timedelta(seconds=why.retry_after)
 
 
 def _ended(why: Why, now: datetime) -> dict:

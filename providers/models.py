@@ -4,6 +4,7 @@
 running, unknown or done. Outcome and money are separate columns.
 """
 
+import secrets
 from datetime import datetime
 
 from django.db import models
@@ -15,6 +16,10 @@ from providers.states import ENDS, LIVE, WALL, CallState
 WALL_STATES = sorted(WALL)
 LIVE_STATES = sorted(LIVE)
 END_STATES = sorted(ENDS)
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(32)
 
 
 class CallQuerySet(models.QuerySet["Call"]):
@@ -29,6 +34,10 @@ class CallQuerySet(models.QuerySet["Call"]):
             | Q(state=CallState.SENDING, answer_by__lte=now)
         )
 
+    def may_have_cost(self) -> "CallQuerySet":
+        """All but those that ended by evidence and cost nothing by the provider's word."""
+        return self.exclude(state__in=[CallState.REJECTED, CallState.FAILED], cost=0)
+
     def of_work(self, work: str) -> "CallQuerySet":
         return self.filter(work=work).order_by("pk")
 
@@ -40,6 +49,17 @@ class Call(models.Model):
     state = models.CharField(_("state"), max_length=10, choices=CallState.choices)
     reference = models.CharField(_("provider's id"), max_length=200, null=True, blank=True)  # noqa: DJ001
 
+    after = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        verbose_name=_("fallback after"),
+    )
+    after_rule = models.CharField(_("rule that allowed it"), max_length=40, blank=True)
+    hook_token = models.CharField(max_length=43, unique=True, editable=False, default=new_token)
+
     sent_at = models.DateTimeField(_("sent"))
     send_by = models.DateTimeField(_("not sent after"))
     answer_by = models.DateTimeField(_("answer of the submit expected by"))
@@ -48,6 +68,7 @@ class Call(models.Model):
     accepted_at = models.DateTimeField(_("accepted"), null=True, blank=True)
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
     poll_at = models.DateTimeField(_("next look"), null=True, blank=True)
+    again_at = models.DateTimeField(_("may be asked again"), null=True, blank=True)
     polled_at = models.DateTimeField(_("last look"), null=True, blank=True)
     last_answer = models.CharField(_("last answer"), max_length=120, blank=True)
 
@@ -96,6 +117,10 @@ class Call(models.Model):
                 condition=Q(cost__isnull=True) | Q(cost__gte=0), name="call_cost_not_negative"
             ),
             models.CheckConstraint(
+                condition=Q(after__isnull=True) | ~Q(after_rule=""),
+                name="call_fallback_names_its_rule",
+            ),
+            models.CheckConstraint(
                 condition=Q(late_outcome="", late_at__isnull=True)
                 | Q(state__in=END_STATES, late_at__isnull=False),
                 name="call_late_only_after_end",
@@ -108,6 +133,7 @@ class Call(models.Model):
             models.Index(
                 fields=["provider", "model", "state", "-ended_at"], name="call_finished_of_model"
             ),
+            models.Index(fields=["provider", "sent_at"], name="call_of_a_day"),
         ]
 
     def __str__(self) -> str:
@@ -119,3 +145,44 @@ class Call(models.Model):
             or (self.state == CallState.ACCEPTED and self.deadline_at <= now)
             or (self.state == CallState.SENDING and self.answer_by <= now)
         )
+
+
+class Gate(models.Model):
+    """A provider's gate, or that of one of its models; the provider's own row is the lock.
+
+    Shut while one of the two times lies ahead, half open once it is over (`providers.gates`).
+    """
+
+    provider = models.CharField(_("provider"), max_length=40)
+    model = models.CharField(_("model"), max_length=200, blank=True)
+    paused_until = models.DateTimeField(_("paused until"), null=True, blank=True)
+    exhausted_until = models.DateTimeField(_("exhausted until"), null=True, blank=True)
+    why = models.CharField(_("reason"), max_length=20, blank=True)
+    since = models.DateTimeField(_("since"), null=True, blank=True)
+    probe = models.ForeignKey(
+        Call, null=True, blank=True, on_delete=models.SET_NULL, verbose_name=_("probe")
+    )
+
+    class Meta:
+        verbose_name = _("gate")
+        verbose_name_plural = _("gates")
+        constraints = [
+            models.UniqueConstraint(fields=["provider", "model"], name="gate_one_a_model"),
+            models.CheckConstraint(
+                condition=Q(exhausted_until__isnull=True) | Q(model=""),
+                name="gate_exhausted_is_the_whole_provider",
+            ),
+            models.CheckConstraint(
+                condition=Q(paused_until__isnull=True, exhausted_until__isnull=True)
+                | (Q(since__isnull=False) & ~Q(why="")),
+                name="gate_paused_says_why",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.model}" if self.model else self.provider
+
+    @property
+    def is_paused(self) -> bool:
+        """Shut or half open: not every request gets in."""
+        return self.paused_until is not None or self.exhausted_until is not None

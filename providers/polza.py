@@ -5,9 +5,10 @@ speaks it. Results live 7 days at Polza.
 """
 
 import logging
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -26,7 +27,7 @@ from providers.answers import (
     Unknown,
     Why,
 )
-from providers.base import Caps, PictureRequest
+from providers.base import Caps, PictureRequest, ignore_id
 from providers.classify import OwnError, classify, unreadable
 from providers.http import Answer, BearerAuth, Client, polling_client
 
@@ -37,6 +38,8 @@ CLOSED_PORT = "http://127.0.0.1:1"
 
 
 class Polza:
+    early_id_header = ""
+    """Polza names its run in the body alone."""
     caps = Caps(
         kinds=frozenset({"image"}),
         cloud=True,
@@ -50,7 +53,13 @@ class Polza:
         self.base_url = base_url.rstrip("/")
         self.auth = BearerAuth(key)
 
-    def submit(self, request: PictureRequest, *, send_by: datetime) -> Submitted:
+    def submit(
+        self,
+        request: PictureRequest,
+        *,
+        send_by: datetime,
+        note_id: Callable[[str], None] = ignore_id,
+    ) -> Submitted:
         with Client(trust_env=self.caps.cloud) as client:
             reply = client.exchange(
                 "POST",
@@ -60,10 +69,16 @@ class Polza:
                 auth=self.auth,
                 total=settings.SUBMIT_TIMEOUT,
                 send_by=send_by,
+                on_headers=partial(self._note_early_id, note_id),
             )
         if isinstance(reply, Answer) and 200 <= reply.status < 300:
             return _read_submitted(reply)
         return classify(reply, own=_own_error(reply), enqueue_only=self.caps.enqueue_only)
+
+    def _note_early_id(self, note_id: Callable[[str], None], headers: Mapping[str, str]) -> None:
+        reference = headers.get(self.early_id_header, "") if self.early_id_header else ""
+        if _can_be_asked_for(reference):
+            note_id(reference)
 
     def poll(self, reference: str) -> Polled:
         # What runs on this machine is not asked through a proxy.
@@ -93,8 +108,10 @@ class Polza:
 
 
 class SandboxPolza(Polza):
-    """The local sandbox: Polza's contract, plus the fault that the person chose."""
+    """The local sandbox: Polza's contract, plus the fault that the person chose, and for one of
+    its faults an id in the headers, as other providers give it."""
 
+    early_id_header = "X-Generation-Id"
     caps = Caps(
         kinds=frozenset({"image"}),
         cloud=False,

@@ -28,6 +28,11 @@ def offers() -> list[Offer]:
     return [offer_of(pair) for pair in settings.IMAGE_MODELS]
 
 
+def fallback_offers() -> list[Offer]:
+    """What `IMAGE_FALLBACK` lets be tried after, in order; empty means none."""
+    return [offer_of(pair) for pair in settings.IMAGE_FALLBACK]
+
+
 def offer_of(pair: str) -> Offer:
     provider, _, model = pair.partition(":")
     return Offer(provider, model)
@@ -39,28 +44,29 @@ def estimate_of(offer: Offer) -> tuple[Decimal | None, str]:
 
 
 def uses_sandbox() -> bool:
-    return any(offer.provider == "sandbox" for offer in offers())
+    return any(is_sandbox(offer.provider) for offer in [*offers(), *fallback_offers()])
 
 
-def _polza() -> Provider:
-    return Polza(name="polza", base_url=settings.POLZA_BASE_URL, key=settings.POLZA_API_KEY)
+def is_sandbox(provider: str) -> bool:
+    account = settings.PROVIDER_ACCOUNTS.get(provider)
+    return account is not None and account.adapter == "sandbox"
 
 
-def _sandbox() -> Provider:
-    return SandboxPolza(name="sandbox", base_url=settings.SANDBOX_URL, key="sandbox")
-
-
-ADAPTERS: dict[str, Callable[[], Provider]] = {"polza": _polza, "sandbox": _sandbox}
+ADAPTERS: dict[str, Callable[..., Provider]] = {
+    "polza": Polza,
+    "sandbox": SandboxPolza,
+}
 
 
 def known_names() -> tuple[str, ...]:
-    return tuple(sorted(ADAPTERS))
+    return tuple(sorted(settings.PROVIDER_ACCOUNTS))
 
 
 @cache
 def provider_named(name: str) -> Provider:
-    """Raises KeyError for a name that no adapter has."""
-    return ADAPTERS[name]()
+    """Raises KeyError for a name that no account has."""
+    account = settings.PROVIDER_ACCOUNTS[name]
+    return ADAPTERS[account.adapter](name=account.name, base_url=account.base_url, key=account.key)
 
 
 def _forget(**kwargs: object) -> None:

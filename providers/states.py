@@ -26,7 +26,8 @@ class CallState(models.TextChoices):
 S = CallState
 LIVE = frozenset({S.SENDING, S.ACCEPTED, S.UNKNOWN})
 WALL = LIVE | {S.SUCCEEDED}
-ENDS = frozenset({S.SUCCEEDED, S.REJECTED, S.FAILED, S.GIVEN_UP})
+EVIDENCE = frozenset({S.SUCCEEDED, S.REJECTED, S.FAILED})
+ENDS = EVIDENCE | {S.GIVEN_UP}
 
 SOURCES: dict[CallState, frozenset[CallState]] = {
     S.SENDING: frozenset(),

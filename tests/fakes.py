@@ -2,6 +2,7 @@
 
 import base64
 import io
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from decimal import Decimal
 
@@ -12,11 +13,13 @@ from PIL import Image
 from jobs.models import Job
 from jobs.ordering import PictureOrder, order_picture
 from providers import registry
+from providers.accounts import ProviderAccount
 from providers.answers import Accepted, Artifact, Done, Polled, Running, Submitted
-from providers.base import Caps, PictureRequest
+from providers.base import Caps, PictureRequest, ignore_id
 from providers.registry import Offer
 
 OFFER = Offer("fake", "brush-1")
+ACCOUNT = ProviderAccount(name="fake", adapter="fake", base_url="https://fake.test")
 
 
 def png(size: tuple[int, int] = (8, 6)) -> bytes:
@@ -44,11 +47,20 @@ class FakeProvider:
         self.submits: list[Submitted | Exception] = []
         self.polls: dict[str, Polled] = {}
         self.sent: list[PictureRequest] = []
+        self.early_ids: list[str] = []
         self.asked: list[str] = []
 
-    def submit(self, request: PictureRequest, *, send_by: datetime) -> Submitted:
+    def submit(
+        self,
+        request: PictureRequest,
+        *,
+        send_by: datetime,
+        note_id: Callable[[str], None] = ignore_id,
+    ) -> Submitted:
         _refuse_inside_transaction()
         self.sent.append(request)
+        if self.early_ids:
+            note_id(self.early_ids.pop(0))
         answer = self.submits.pop(0) if self.submits else Accepted(f"run-{len(self.sent)}")
         if isinstance(answer, Exception):
             raise answer
@@ -70,7 +82,8 @@ def _refuse_inside_transaction() -> None:
 @pytest.fixture
 def fake(monkeypatch, settings, tmp_path):
     provider = FakeProvider()
-    monkeypatch.setitem(registry.ADAPTERS, "fake", lambda: provider)
+    monkeypatch.setitem(registry.ADAPTERS, "fake", lambda **account: provider)
+    settings.PROVIDER_ACCOUNTS = settings.PROVIDER_ACCOUNTS | {"fake": ACCOUNT}
     registry.provider_named.cache_clear()
     settings.IMAGE_MODELS = [str(OFFER)]
     settings.IMAGE_PRICES = {str(OFFER): (Decimal("5.00"), "RUB")}

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import transaction
 from PIL import Image
 
-from jobs import changes, leases, outcomes, pictures, ticker, wishes
+from jobs import changes, leases, outcomes, pictures, ticker, wishes, works
 from jobs.models import Job
 from jobs.ordering import PictureOrder, order_picture
 from jobs.states import JobState
@@ -182,7 +182,7 @@ def again(job: Job) -> Job:
 
 
 def call_of(job: Job) -> Call:
-    call = Call.objects.of_work(pictures.work_of(job.pk)).last()
+    call = Call.objects.of_work(works.work_of(job.pk)).last()
     assert call
     return call
 
@@ -205,7 +205,10 @@ def delivered(job: Job, at: datetime, *, picture: bytes | None = None) -> Job:
     assert lease, "nothing to save"
     content = picture or a_picture()
     width, height = Image.open(io.BytesIO(content)).size
-    row = pictures._picture_of(job.pk, 0, Fetched(content, "image/png", "png", width, height))
+    assert lease.stage.call
+    row = pictures._picture_of(
+        lease.stage.call, 0, Fetched(content, "image/png", "png", width, height)
+    )
     pictures._write_file(Path(settings.MEDIA_ROOT) / row.file, content)
     outcomes.deliver(lease, [row], at)
     return again(job)
@@ -234,7 +237,7 @@ def _open_call(job: Job, at: datetime) -> None:
     changes.move(
         job.pk, JobState.RUNNING, event="sent", now=at, provider=offer.provider, model=offer.model
     )
-    assert calls.open_call(work=pictures.work_of(job.pk), offer=offer, now=at)
+    assert calls.open_call(work=works.work_of(job.pk), offer=offer, now=at)
 
 
 def _done() -> Done:

@@ -14,6 +14,8 @@ from typing import IO
 
 from django.conf import settings
 
+from providers import registry
+
 TETHER = Path(__file__).with_name("tether.py")
 LONGEST_LINE = 64 * 1024
 # One worker: SQLite has one writer, and a thread of its own serves each request anyway.
@@ -65,7 +67,7 @@ def site_roles() -> list[Role]:
 
 
 def runs_sandbox() -> bool:
-    return any(model.startswith("sandbox:") for model in settings.IMAGE_MODELS)
+    return registry.uses_sandbox()
 
 
 def web_options() -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Greatest
 
 from jobs.audit.findings import Finding, JobIdOf, WorkOf, check, each
-from jobs.models import Job, Stage
+from jobs.models import Job
 from jobs.states import JobState
 from providers.models import Call
 from providers.states import LIVE, WALL, CallState
@@ -80,8 +80,7 @@ def ready_job_was_made(now: datetime) -> Iterator[Finding]:
 
 @check("A result was made and paid for, but nothing fetches it.")
 def paid_result_is_saved(now: datetime) -> Iterator[Finding]:
-    save = Stage.objects.filter(job=JobIdOf(OuterRef("work")), name="save")
-    return each(Call.objects.filter(PAID).filter(~Exists(save)))
+    return each(Call.objects.filter(PAID, stage=None))
 
 
 def _pictures(*states: JobState) -> QuerySet[Job]:

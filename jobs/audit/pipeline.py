@@ -8,7 +8,7 @@ from django.db.models import Count, Exists, IntegerField, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 
 from jobs.audit.calls import PAID
-from jobs.audit.findings import Finding, WorkOf, check, each
+from jobs.audit.findings import Finding, check, each
 from jobs.engine import PIPELINES
 from jobs.models import Event, Job, Lease, Picture, Stage
 from jobs.states import ENDS, JobState
@@ -35,9 +35,8 @@ def open_job_has_open_stage(now: datetime) -> Iterator[Finding]:
 def ended_job_has_no_open_stage(now: datetime) -> Iterator[Finding]:
     """But for the save of a result that came after the end."""
     ended = Stage.objects.unfinished().filter(job__state__in=ENDS)
-    paid = Exists(Call.objects.filter(PAID, work=WorkOf(OuterRef("job_id"))))
-    late = Q(job__state__in=[JobState.FAILED, JobState.NOT_CONFIRMED], name="save") & paid
-    return each(ended.exclude(late))
+    paid = Exists(Call.objects.filter(PAID, pk=OuterRef("call"), pictures=None))
+    return each(ended.exclude(paid, name="save"))
 
 
 @check("A stage is of a name or kind that no worker can run.")

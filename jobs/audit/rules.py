@@ -36,10 +36,14 @@ SAYS = {
     "call_accepted_has_reference": "An accepted call has no id of the provider to ask about.",
     "call_cost_not_negative": "A call has a negative cost.",
     "call_ended_once_ended": "A call's state and the time of its end disagree.",
+    "call_fallback_names_its_rule": "A fallback does not name the rule that allowed it.",
     "call_late_only_after_end": "A call has late news, but no end before it.",
     "call_live_is_looked_at": "A live call is never looked at again.",
     "call_reference_once": "Calls share one id of the provider, so a result may be another's.",
     "call_wall": "A work has more than one live or paid call.",
+    "gate_exhausted_is_the_whole_provider": "A single model is said to be exhausted.",
+    "gate_one_a_model": "A provider or model has two gates.",
+    "gate_paused_says_why": "A paused gate does not say why or since when.",
     "grant_slots_within_reason": "A grant is beyond all reason.",
     "job_ended_once_ended": "A job's state and the time of its end disagree.",
     "job_failed_says_why": "A failed job has no reason.",
@@ -48,6 +52,7 @@ SAYS = {
     "stage_goes_on": "An unfinished stage has neither a lease nor a due time.",
     "stage_lease_whole": "A stage has half a lease.",
     "stage_once_a_job": "A job has the same stage twice.",
+    "stage_saves_a_call": "A save stage does not say whose result it saves.",
 }
 
 

@@ -1,8 +1,11 @@
 """What a child of `up` finds around it."""
 
+import os
+import subprocess
 import sys
 
 import pytest
+from django.conf import settings
 
 from config.supervisor.children import SERVER_OPTIONS, Child, Role, site_roles, web_options
 
@@ -40,3 +43,25 @@ def test_the_web_process_runs_on_the_fast_loop():
     """As measured in docs/adr/0004-server.md."""
     assert SERVER_OPTIONS[SERVER_OPTIONS.index("--loop") + 1] == "uvloop"
     assert web_options()[: len(SERVER_OPTIONS)] == SERVER_OPTIONS
+
+
+def test_the_server_answers_at_once_twice_as_many_as_there_may_be_open_pages():
+    """It counts open streams among the requests that it answers at once."""
+    most = int(SERVER_OPTIONS[SERVER_OPTIONS.index("--backpressure") + 1]) // 2
+    assert most > settings.LIVE_STREAMS
+    command = [sys.executable, "-c", "import config.settings"]
+    refused = subprocess.run(
+        command,
+        cwd=settings.BASE_DIR,
+        env=os.environ | {"LIVE_STREAMS": str(most + 1)},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert f"LIVE_STREAMS must be from 0 to {most}" in refused.stderr
+
+
+def test_a_unit_of_its_own_runs_the_web_process_with_the_same_options():
+    operations = (settings.BASE_DIR / "docs" / "operations.md").read_text(encoding="utf-8")
+    assert f"{' '.join(SERVER_OPTIONS)} --host" in operations

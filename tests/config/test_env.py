@@ -1,5 +1,6 @@
 """Settings are read strictly: what cannot be meant is one line that names it, without a secret."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -100,7 +101,8 @@ def ids(found) -> list[str]:
 
 
 def test_a_key_that_no_header_carries_is_refused(settings):
-    settings.POLZA_API_KEY = "k\u00e9y"
+    polza = replace(settings.PROVIDER_ACCOUNTS["polza"], key="k\u00e9y")
+    settings.PROVIDER_ACCOUNTS = settings.PROVIDER_ACCOUNTS | {"polza": polza}
     assert ids(checks.check_providers()) == ["counterfoil.E007"]
 
 

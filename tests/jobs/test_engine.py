@@ -76,7 +76,7 @@ def test_the_request_leaves_after_its_row_is_committed(clock, order, fake, monke
     job = order()
     seen = []
     monkeypatch.setattr(
-        fake, "submit", lambda request, send_by: seen.append(calls_of(job)) or Accepted("run")
+        fake, "submit", lambda request, **when: seen.append(calls_of(job)) or Accepted("run")
     )
     engine.advance(job.pk)
     assert seen == [["sending"]]
@@ -175,7 +175,7 @@ def test_a_job_that_was_sent_cannot_be_cancelled(clock, order):
 def died_while_sending(job: Job, holder: str) -> None:
     """The rows as a worker leaves them that died between the commit and the answer."""
     lease = leases.take(job.pk, timezone.now())
-    assert pictures._open(lease, timezone.now())
+    assert isinstance(pictures._open_somewhere(lease, timezone.now()), Call)
     Stage.objects.update(lease_holder=holder)
 
 

@@ -2,7 +2,8 @@
 
 import uuid
 
-from jobs.pictures import work_of
+from jobs.works import work_of
+from providers.models import Gate
 from tests.jobs.damages.planting import (
     YEAR,
     calls,
@@ -17,17 +18,22 @@ from tests.jobs.damages.planting import (
 
 @damage("call_wall", despite=("call_wall",))
 def _(job):
-    return double(calls(job).get(), reference=None)
+    return double(calls(job).get(), reference=None, hook_token="another")
 
 
 @damage("call_wall", of="generating", despite=("call_wall",))
 def _(job):
-    return double(calls(job).get(), state="unknown", reference=None)
+    return double(calls(job).get(), state="unknown", reference=None, hook_token="another")
 
 
 @damage("call_reference_once", despite=("call_reference_once",))
 def _(job):
-    return double(calls(job).get(), work=work_of(uuid.uuid4()))
+    return double(calls(job).get(), work=work_of(uuid.uuid4()), hook_token="another")
+
+
+@damage("call_fallback_names_its_rule", despite=("call_fallback_names_its_rule",))
+def _(job):
+    return harm(calls(job), after=calls(job).get(), after_rule="")
 
 
 @damage("call_live_is_looked_at", of="lost", despite=("call_live_is_looked_at",))
@@ -143,3 +149,20 @@ def _(job):
 def _(job):
     lose(stages(job).filter(name="save"))
     return calls(job).get().pk
+
+
+@damage("gate_one_a_model", despite=("gate_one_a_model",))
+def _(job):
+    Gate.objects.create(provider="sandbox", model="a")
+    return Gate.objects.create(provider="sandbox", model="a").pk
+
+
+@damage("gate_exhausted_is_the_whole_provider", despite=("gate_exhausted_is_the_whole_provider",))
+def _(job):
+    at = {"exhausted_until": job.created_at, "since": job.created_at, "why": "balance"}
+    return Gate.objects.create(provider="sandbox", model="a", **at).pk
+
+
+@damage("gate_paused_says_why", despite=("gate_paused_says_why",))
+def _(job):
+    return Gate.objects.create(provider="sandbox", paused_until=job.created_at).pk

@@ -68,6 +68,11 @@ def _(job):
     return stage.pk
 
 
+@damage("stage_saves_a_call", despite=("stage_saves_a_call",))
+def _(job):
+    return harm(stages(job).filter(name="save"), call=None)
+
+
 @damage("stage_once_a_job", despite=("stage_once_a_job",))
 def _(job):
     return double(stages(job).first())

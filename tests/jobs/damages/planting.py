@@ -14,7 +14,7 @@ from django.db.models import BaseConstraint, Field, Model, QuerySet
 
 from jobs.audit import rules
 from jobs.models import Job, Stage
-from jobs.pictures import work_of
+from jobs.works import work_of
 from providers.models import Call
 from quotas.models import Attempt
 

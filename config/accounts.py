@@ -1,0 +1,39 @@
+"""Reading further provider accounts from the environment."""
+
+import re
+
+from django.core.exceptions import ImproperlyConfigured
+
+from config import env
+from providers.accounts import ProviderAccount
+
+NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+
+
+def read_more(
+    entries: list[str], defaults: dict[str, ProviderAccount]
+) -> dict[str, ProviderAccount]:
+    """`second=polza, ...`: further accounts of an adapter that `defaults` has, each set by
+    SECOND_API_KEY, SECOND_BASE_URL, SECOND_KEY_EXCLUSIVE, SECOND_LIST_LAG and SECOND_DAILY_CAP."""
+    found = {}
+    for entry in entries:
+        account, _, adapter = (part.strip() for part in entry.partition("="))
+        if not NAME.fullmatch(account) or adapter not in defaults or account in defaults:
+            known = " or ".join(sorted(defaults))
+            raise ImproperlyConfigured(f"MORE_PROVIDERS: {entry!r} is not new-name={known}")
+        found[account] = _read(account, defaults[adapter])
+    return found
+
+
+def _read(name: str, like: ProviderAccount) -> ProviderAccount:
+    prefix = name.upper().replace("-", "_")
+    return ProviderAccount(
+        name=name,
+        adapter=like.adapter,
+        base_url=env.read_url(f"{prefix}_BASE_URL", like.base_url),
+        # Of the sandbox any name is a key; elsewhere a key is never shared by accident.
+        key=env.read_secret(f"{prefix}_API_KEY") or (name if like.adapter == "sandbox" else ""),
+        key_exclusive=env.read_bool(f"{prefix}_KEY_EXCLUSIVE", False),
+        list_lag=env.read_lag(f"{prefix}_LIST_LAG"),
+        daily_cap=env.read_money(f"{prefix}_DAILY_CAP"),
+    )

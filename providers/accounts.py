@@ -1,0 +1,23 @@
+"""A provider is a named account: the adapter that speaks to it, an address and a key of its own.
+
+Two accounts at one company are two providers here: caps, pauses and the history of a key are per
+account.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+
+
+@dataclass(frozen=True)
+class ProviderAccount:
+    name: str
+    adapter: str
+    base_url: str
+    key: str = ""
+    key_exclusive: bool = False
+    """The operator's word that nothing but this site uses the key."""
+    list_lag: timedelta | None = None
+    """After how long a run surely stands in the provider's list; None when nobody knows."""
+    daily_cap: tuple[Decimal, str] | None = None
+    """The most that may be spent in a day of the provider's calendar: amount and currency."""

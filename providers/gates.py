@@ -1,0 +1,146 @@
+"""The gate of a provider: pauses, the probe after a pause, and the cap on a day's spend.
+
+    open ──error, 429──> paused ──time──> half open ──probe accepted──> open
+                           ^                  └──probe refused──┐
+                           └────────────────────────────────────┘
+
+MUST rules: the provider's gate row is locked first, as a statement of its own; what decides is
+read after it; the call is inserted in the same transaction. Never two providers' gates in one
+transaction. A pause is an absolute time in the database.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+
+from providers import ledger, money
+from providers.models import Call, Gate
+from providers.pool import Candidate
+from providers.registry import Offer
+from providers.states import CallState
+
+WHOLE = ""
+"""The model of the gate that stands for the whole provider."""
+
+PROBE_AGAIN = timedelta(seconds=1)
+LONGEST_EXHAUSTED = timedelta(hours=26)
+OPEN = {"paused_until": None, "exhausted_until": None, "why": "", "since": None, "probe": None}
+
+
+@dataclass(frozen=True)
+class Closed:
+    """Nobody gets in until then. `why` is a kind of reason, or `cap`, or `wall`."""
+
+    why: str
+    until: datetime
+
+
+@dataclass(frozen=True)
+class Shift:
+    """What a call's outcome did to the whole provider, for those who raise alerts."""
+
+    provider: str
+    now: Literal["paused", "open"]
+    why: str = ""
+
+
+def enter(*, work: str, candidate: Candidate, now: datetime) -> Call | Closed:
+    """Open a call at its provider's gate, or say why not. Call inside a transaction."""
+    gates = _lock(candidate.offer)
+    for gate in gates:
+        closed = _closed(gate, now)
+        if closed:
+            return closed
+    over = money.cap_reached(candidate.offer, now)
+    if over:
+        return Closed("cap", over)
+    call = ledger.open_call(
+        work=work, offer=candidate.offer, now=now, after=candidate.after, rule=candidate.rule
+    )
+    if call is None:
+        return Closed("wall", now)
+    for gate in gates:
+        if gate.is_paused:
+            Gate.objects.filter(pk=gate.pk).update(probe=call)
+    return call
+
+
+def follow(call: Call, now: datetime, *, retry_after: float | None = None) -> Shift | None:
+    """Pause or open the gates by what became of a submit."""
+    if call.rule in ("overslept", "sender_lost"):
+        return None
+    if call.state in (CallState.REJECTED, CallState.UNKNOWN):
+        return _close(call, now, retry_after)
+    return _open(call)
+
+
+def resume(provider: str, model: str = WHOLE) -> bool:
+    """Staff's word: open the gate at once."""
+    return bool(_paused(provider).filter(model=model).update(**OPEN))
+
+
+def _lock(offer: Offer) -> list[Gate]:
+    """The provider's own row first; it is the lock for its models' rows too."""
+    return [_row(offer.provider, WHOLE, lock=True), _row(offer.provider, offer.model)]
+
+
+def _row(provider: str, model: str, *, lock: bool = False) -> Gate:
+    rows = Gate.objects.select_for_update(of=("self",)) if lock else Gate.objects
+    row = rows.select_related("probe").filter(provider=provider, model=model).first()
+    if row:
+        return row
+    Gate.objects.bulk_create([Gate(provider=provider, model=model)], ignore_conflicts=True)
+    return rows.select_related("probe").get(provider=provider, model=model)
+
+
+def _closed(gate: Gate, now: datetime) -> Closed | None:
+    if gate.exhausted_until and now < gate.exhausted_until:
+        return Closed(gate.why, gate.exhausted_until)
+    if gate.paused_until and now < gate.paused_until:
+        return Closed(gate.why, gate.paused_until)
+    if gate.is_paused and gate.probe and gate.probe.state == CallState.SENDING:
+        return Closed(gate.why, now + PROBE_AGAIN)
+    return None
+
+
+def _close(call: Call, now: datetime, retry_after: float | None) -> Shift | None:
+    short = now + settings.ERROR_PAUSE
+    if call.why in ("auth", "balance"):
+        until = now + min(settings.EXHAUSTED_PAUSE, LONGEST_EXHAUSTED)
+        if _shut(call.provider, WHOLE, now, call.why, exhausted_until=until):
+            return Shift(call.provider, "paused", call.why)
+        return None
+    if call.why in ("input", "content"):
+        return _open(call)
+    if call.why == "rate" and retry_after is not None:
+        until = now + timedelta(seconds=retry_after)
+        _shut(call.provider, WHOLE, now, call.why, paused_until=until)
+        return None
+    _shut(call.provider, call.model, now, call.why, paused_until=short)
+    return None
+
+
+def _shut(provider: str, model: str, now: datetime, why: str, **until: datetime) -> bool:
+    """A shorter pause does not cut a longer one."""
+    ((column, moment),) = until.items()
+    Gate.objects.bulk_create([Gate(provider=provider, model=model)], ignore_conflicts=True)
+    shorter = Gate.objects.filter(Q(**{column: None}) | Q(**{f"{column}__lt": moment}))
+    shut = shorter.filter(provider=provider, model=model)
+    return bool(shut.update(**until, why=why, since=now, probe=None))
+
+
+def _open(call: Call) -> Shift | None:
+    """The provider took a request that was sent after the pause began."""
+    paused = _paused(call.provider).filter(since__lte=call.sent_at)
+    paused.filter(model=call.model).update(**OPEN)
+    if paused.filter(model=WHOLE).update(**OPEN):
+        return Shift(call.provider, "open")
+    return None
+
+
+def _paused(provider: str) -> QuerySet[Gate]:
+    either = Q(paused_until__isnull=False) | Q(exhausted_until__isnull=False)
+    return Gate.objects.filter(either, provider=provider)

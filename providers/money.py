@@ -1,0 +1,83 @@
+"""What calls cost, from the rows: by provider and currency, never added across currencies.
+
+A call counts with what the provider said, else with the estimate frozen when it was sent. A day is
+that of the provider's own calendar.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+from django.conf import settings
+from django.db.models import DecimalField, F, Q, Sum, Value
+from django.db.models.functions import Coalesce
+
+from providers.models import Call
+from providers.registry import Offer, estimate_of, provider_named
+from providers.states import CallState
+
+NOTHING = Decimal(0)
+AMOUNT = Coalesce(F("cost"), F("cost_estimate"), Value(NOTHING), output_field=DecimalField())
+ESTIMATE = Coalesce(F("cost_estimate"), Value(NOTHING), output_field=DecimalField())
+
+
+@dataclass(frozen=True)
+class Spend:
+    """One provider's money in one currency."""
+
+    today: Decimal = NOTHING
+    at_risk: Decimal = NOTHING
+    """Estimates of the calls in doubt."""
+    possibly_charged: Decimal = NOTHING
+    """Estimates of those given up, of any day."""
+
+
+def day_of(provider: str, now: datetime) -> tuple[datetime, datetime]:
+    """Beginning and end of the provider's present day."""
+    here = now.astimezone(ZoneInfo(provider_named(provider).caps.day_zone))
+    begins = datetime.combine(here.date(), time.min, here.tzinfo)
+    return begins, datetime.combine(here.date() + timedelta(days=1), time.min, here.tzinfo)
+
+
+def cap_reached(offer: Offer, now: datetime) -> datetime | None:
+    """When the day renews, if one more call could pass the provider's cap; None while it fits.
+
+    True only while the provider's gate is locked: see `providers.gates`.
+    """
+    cap = settings.PROVIDER_ACCOUNTS[offer.provider].daily_cap
+    if cap is None:
+        return None
+    limit, currency = cap
+    estimate, _ = estimate_of(offer)
+    begins, renews_at = day_of(offer.provider, now)
+    if spent_since(offer.provider, currency, begins) + (estimate or NOTHING) <= limit:
+        return None
+    return renews_at
+
+
+def spent_since(provider: str, currency: str, begins: datetime) -> Decimal:
+    sent = Call.objects.filter(provider=provider, currency=currency, sent_at__gte=begins)
+    return sent.aggregate(total=Sum(AMOUNT))["total"] or NOTHING
+
+
+def spend_of(providers: Iterable[str], now: datetime) -> dict[str, dict[str, Spend]]:
+    """By provider and currency, in a number of queries that does not grow with the rows."""
+    found: dict[str, dict[str, Spend]] = defaultdict(dict)
+    for provider in providers:
+        begins, _ = day_of(provider, now)
+        in_doubt = Q(pk__in=Call.objects.in_doubt(now).filter(provider=provider).values("pk"))
+        given_up = Q(state=CallState.GIVEN_UP, late_outcome="")
+        rows = Call.objects.filter(provider=provider).filter(
+            Q(sent_at__gte=begins) | in_doubt | given_up
+        )
+        for row in rows.values("currency").annotate(
+            today=Sum(AMOUNT, filter=Q(sent_at__gte=begins)),
+            at_risk=Sum(ESTIMATE, filter=in_doubt),
+            possibly_charged=Sum(ESTIMATE, filter=given_up),
+        ):
+            amounts = (row["today"], row["at_risk"], row["possibly_charged"])
+            found[provider][row["currency"]] = Spend(*(amount or NOTHING for amount in amounts))
+    return found
