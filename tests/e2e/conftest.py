@@ -54,6 +54,22 @@ def room(chromium, tmp_path_factory):
 
 
 @pytest.fixture
+def visit(chromium, room):
+    """visit("ana") is a page of hers in the show room."""
+    contexts: list[BrowserContext] = []
+
+    def come(person: str, **options) -> Page:
+        context = chromium.new_context(base_url=room.url, **options)
+        context.add_cookies(room.cookies(person))
+        contexts.append(context)
+        return context.new_page()
+
+    yield come
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
 def troubles() -> list[str]:
     """What the browser complained of. A test that provokes it clears the list."""
     return []

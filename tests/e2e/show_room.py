@@ -112,8 +112,8 @@ def furnish() -> dict[str, dict]:
     # Far ahead, as if the workers and the ticker lived while the pages are looked at.
     for name in ("worker", "ticker"):
         Heartbeat.objects.create(name=name, beat_at=now + timedelta(days=1))
-    sessions = {name: _session_of(name) for name in ("ana", "ben", "staff")}
-    sights = _sights_of_everyone() | _sights_of_ana(now) | _sights_of_ben(now)
+    sessions = {name: _session_of(name) for name in ("ana", "ben", "cy", "staff")}
+    sights = _sights_of_everyone() | _sights_of_ana(now) | _sights_of_ben(now) | _sights_of_cy(now)
     return {"sights": {n: asdict(sight) for n, sight in sights.items()}, "sessions": sessions}
 
 
@@ -181,6 +181,17 @@ def _sights_of_ben(now) -> dict[str, Sight]:
         "new-full": Sight("/images/new", "ben"),
         "gallery-nothing": Sight("/gallery?show=failed", "ben"),
     }
+
+
+def _sights_of_cy(now) -> dict[str, Sight]:
+    """Whose gallery has more than a page of ends."""
+    from jobs.views.gallery import A_PAGE
+    from tests import rows
+
+    account = _account_of("cy", "paid", now)
+    for number in range(A_PAGE + 2):
+        rows.failed(account, now - timedelta(minutes=number + 1), prompt=f"Try {number + 1}")
+    return {"gallery-long": Sight("/gallery", "cy")}
 
 
 def _account_of(name: str, plan: str, now):

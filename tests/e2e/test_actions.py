@@ -103,7 +103,7 @@ def test_the_theme_changes_at_once_and_stays(page):
 def test_times_are_shown_in_local_time_beside_utc(someone):
     page = someone(timezone_id="Asia/Tokyo", locale="en-GB").new_page()
     page.goto("/")
-    expect(page.locator("time[data-local]")).to_have_text("00:00 UTC (09:00 GMT+9)")
+    expect(page.locator(".meter time")).to_have_text("00:00 UTC (09:00 GMT+9)")
 
 
 def test_the_staffs_pages_keep_to_the_policy(site, page, troubles):

@@ -7,7 +7,13 @@ import pytest
 
 pytestmark = [pytest.mark.chromium, pytest.mark.site]
 
-LOOKS = {"narrow light": ("light", 320), "narrow dark": ("dark", 320), "wide": ("light", 1180)}
+# The last is the wide one at a zoom of 200 %.
+LOOKS = {
+    "narrow light": ("light", 320),
+    "narrow dark": ("dark", 320),
+    "wide": ("light", 1180),
+    "zoomed": ("dark", 590),
+}
 SEEN = "e => e.getClientRects().length && !e.closest('.visually-hidden, .skip')"
 SHORT = "e => e.outerHTML.slice(0, 90)"
 QUESTIONS = {
@@ -90,5 +96,6 @@ def test_the_browser_complains_of_the_missing_page_alone(survey, room, look):
 
 
 def test_every_page_follows_the_theme(survey, room):
-    for look, colour in {"narrow light": WHITE, "narrow dark": INK, "wide": WHITE}.items():
+    for look, (theme, _width) in LOOKS.items():
+        colour = {"light": WHITE, "dark": INK}[theme]
         assert survey.found["background", look] == {name: [colour] for name in room.sights}

@@ -77,7 +77,9 @@ def sleeping_cluster(site):
             os.killpg(group, signal.SIGCONT)
 
 
-def test_cancelling_what_waits_gives_the_slot_back(site, page):
+@pytest.mark.parametrize("javascript", [True, False], ids=["live", "plain"])
+def test_cancelling_what_waits_gives_the_slot_back(site, someone, javascript):
+    page = someone(java_script_enabled=javascript).new_page()
     with sleeping_cluster(site):
         order(page)
         expect_state(page, "Queued")
