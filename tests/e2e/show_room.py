@@ -155,13 +155,16 @@ def _sights_of_ana(now) -> dict[str, Sight]:
         else:
             job = lead(account, began, prompt=PROMPTS[name])
         sights[f"job-{name}"] = Sight(f"/jobs/{job.pk}", "ana")
-    for number, ratio in enumerate(("1:1", "9:16", "16:9", "2:3")):
-        _ready_with_picture(
-            account, now - timedelta(hours=number + 2), f"A study in {ratio}", ratio
-        )
+    studies = [
+        _ready_with_picture(account, now - timedelta(hours=hours), f"A study in {ratio}", ratio)
+        for hours, ratio in ((2, "1:1"), (3, "9:16"), (4, "16:9"), (5, "2:3"))
+    ]
     endless = rows.generating(account, now - timedelta(minutes=2), prompt=ENDLESS)
     return sights | {
         "job-endless": Sight(f"/jobs/{endless.pk}", "ana"),
+        "confirm-stop": Sight(f"/jobs/{endless.pk}/stop-waiting", "ana"),
+        "confirm-delete": Sight(f"/jobs/{studies[1].pk}/delete", "ana"),
+        "picture-between": Sight(f"/images/{studies[1].pictures.get().pk}", "ana"),
         "home": Sight("/", "ana"),
         "gallery": Sight("/gallery", "ana"),
         "gallery-failed": Sight("/gallery?show=failed", "ana"),

@@ -55,14 +55,6 @@ def test_a_form_sent_into_an_outage_says_so_and_is_kept(visit, room, javascript)
     expect(page.get_by_label("What should be in the picture?")).to_have_value(TYPED)
 
 
-def test_a_form_without_its_token_says_so(visit):
-    page = visit("ana")
-    fill_form(page)
-    page.context.clear_cookies(name="csrftoken")
-    page.get_by_role("button", name="Generate").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Not sent")
-
-
 def test_a_form_whose_answer_was_lost_is_sent_again_by_itself(visit):
     """Once: its key makes the two one order."""
     page = visit("ben")
