@@ -10,7 +10,6 @@ from jobs.steps import steps_of
 from jobs.works import work_of
 from providers.durations import usual_duration
 from providers.models import Call
-from providers.registry import is_sandbox
 
 
 def panel_of(job: Job) -> dict[str, object]:
@@ -32,7 +31,6 @@ def panel_of(job: Job) -> dict[str, object]:
         ],
         "maker": (pictures and pictures[0].call) or known.call or job.params,
         "elapsed": (job.ended_at or known.now) - job.created_at,
-        "is_test": is_sandbox(job.params.get("provider", "")),
     }
 
 

@@ -6,6 +6,7 @@ from django import template
 from django.utils import formats
 
 from jobs import wording
+from providers.registry import is_sandbox
 from providers.sandbox.faults import fault_named
 
 register = template.Library()
@@ -39,6 +40,11 @@ def label(action: str) -> str:
 @register.filter
 def mark(state: str) -> wording.Mark:
     return wording.MARKS[state]
+
+
+@register.filter
+def draws_tests(provider: str) -> bool:
+    return is_sandbox(provider)
 
 
 @register.filter

@@ -22,7 +22,7 @@ def own_job(request: HttpRequest, job_id: uuid.UUID) -> Job:
 
 
 def own_picture(request: HttpRequest, picture_id: uuid.UUID) -> Picture:
-    mine = Picture.objects.filter(job__in=own_jobs(request)).select_related("job")
+    mine = Picture.objects.filter(job__in=own_jobs(request)).select_related("job", "call")
     picture = mine.filter(pk=picture_id).first()
     if picture is None:
         raise NotHere(_("There is no such picture, or it is not yours."))
@@ -36,6 +36,6 @@ def neighbours_of(request: HttpRequest, picture: Picture) -> tuple[Picture | Non
     newer = Q(job__created_at__gt=at) | Q(job__created_at=at, job__pk__lt=pk)
     older = Q(job__created_at__lt=at) | Q(job__created_at=at, job__pk__gt=pk)
     return (
-        mine.filter(newer).order_by("job__created_at", "-job__pk").first(),
-        mine.filter(older).order_by("-job__created_at", "job__pk").first(),
+        mine.filter(newer).order_by("job__created_at", "-job__pk", "position").first(),
+        mine.filter(older).order_by("-job__created_at", "job__pk", "position").first(),
     )

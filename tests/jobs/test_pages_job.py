@@ -11,6 +11,7 @@ from jobs import outcomes, panels
 from jobs.models import Heartbeat, Job
 from providers.answers import Rejected, Why
 from providers.durations import Usual
+from providers.models import Call
 from tests import rows
 from tests.jobs.conftest import HTMX, text_of
 
@@ -151,6 +152,16 @@ def test_ready_job_shows_its_picture_and_who_made_it(ana_client, account, now):
     assert "Made by sandbox / test-picture in 6.0 s." in text_of(response)
 
 
+@pytest.mark.parametrize("name", ["job", "picture"])
+def test_who_made_it_is_told_and_not_who_was_asked_first(ana_client, account, now, name):
+    job = rows.ready(account, now)
+    Call.objects.update(provider="polza", model="some/model")
+    shown = ana_client.get(reverse(name, args=[job.pk if name == "job" else job.pictures.get().pk]))
+    assert "polza / some/model" in text_of(shown)
+    assert "sandbox / test-picture" not in text_of(shown)
+    assert "A test picture, drawn by the sandbox" not in text_of(shown)
+
+
 def test_test_picture_is_called_one(ana_client, account, now):
     says = "A test picture, drawn by the sandbox without any AI."
     assert says in text_of(page(ana_client, rows.ready(account, now)))
@@ -177,6 +188,12 @@ def test_lost_call_of_yesterday_takes_no_slot_of_today(ana_client, account, now)
     response = page(ana_client, rows.lost(account, now - timedelta(days=1)))
     assert "The slot belonged to 13 Mar; it takes none of today's." in text_of(response)
     assert "at 13 Mar, 12:00 UTC" in text_of(response)
+
+
+def test_asking_more_rarely_after_a_day_is_told(ana_client, account, now, clock):
+    job = rows.overdue(account, now)
+    clock.move_to(now + timedelta(days=1, minutes=1))
+    assert "We ask every 10 minutes." in text_of(page(ana_client, job))
 
 
 def test_our_own_death_is_not_blamed_on_the_provider(ana_client, account, now):
