@@ -88,22 +88,32 @@ def _fallback(known: Known) -> str:
 def _progress(known: Known) -> str:
     if known.said_at("made") or known.said_at("made_late"):
         return _("The picture is made. We fetch and store it.")
+    until = usual_until(known)
+    is_late = until is not None and known.now > until
     if known.usual:
-        return _against_usual(known, known.usual)
-    sent = known.said_at("sent")
-    if sent and known.now - sent > USUALLY:
+        span = {"span": wording.span_in_words(known.usual.half, known.usual.most)}
+        if is_late:
+            return _("Longer than usual, which is %(span)s.") % span
+        return _("Usually %(span)s.") % span
+    if is_late:
         return _("This takes longer than usual.")
     if known.call and is_sandbox(known.call.provider):
         return _("A test picture usually takes some seconds.")
     return _("Usually 3–6 minutes.")
 
 
-def _against_usual(known: Known, usual: Usual) -> str:
-    began = known.said_at("accepted") or known.said_at("sent")
-    span = {"span": wording.span_in_words(usual.half, usual.most)}
-    if began and known.now - began > usual.most:
-        return _("Longer than usual, which is %(span)s.") % span
-    return _("Usually %(span)s.") % span
+def usual_until(known: Known) -> datetime | None:
+    """The moment from which a running job takes longer than usual; None before it was sent, and
+    once its picture is made."""
+    if known.job.state != JobState.RUNNING or known.said_at("made") or known.said_at("made_late"):
+        return None
+    sent_at = known.said_at("sent")
+    if sent_at is None:
+        return None
+    if known.usual is None:
+        return sent_at + USUALLY
+    # An acceptance before the last sending is that of another call.
+    return max(sent_at, known.said_at("accepted") or sent_at) + known.usual.most
 
 
 def _wish(known: Known) -> list[str]:

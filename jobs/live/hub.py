@@ -17,7 +17,7 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 
 from jobs.live.rendering import Rendered, render, render_and_close, versions_of
-from jobs.live.watchers import Watcher, watcher
+from jobs.live.watchers import Watcher, leave_pool, watcher
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +38,7 @@ class Subscription:
 class Hub:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
+        self.streams = 0
         self.states: dict[uuid.UUID, Rendered] = {}
         self._by_job: dict[uuid.UUID, set[Subscription]] = defaultdict(set)
         self._by_account: dict[int, list[Subscription]] = defaultdict(list)
@@ -47,12 +48,13 @@ class Hub:
         self._thread: threading.Thread | None = None
 
     @property
-    def streams(self) -> int:
-        return sum(len(subscriptions) for subscriptions in self._by_job.values())
+    def is_full(self) -> bool:
+        return self.streams >= settings.LIVE_STREAMS
 
     def subscribe(self, job_id: uuid.UUID, account_id: int) -> Subscription:
         """The newest of a person's streams wins: a third one ends the first."""
         subscription = Subscription(job_id, account_id)
+        self.streams += 1
         self._by_job[job_id].add(subscription)
         mine = self._by_account[account_id]
         mine.append(subscription)
@@ -65,6 +67,7 @@ class Hub:
     def leave(self, subscription: Subscription) -> None:
         """Forget a stream that ended, whatever ended it."""
         job_id, account_id = subscription.job_id, subscription.account_id
+        self.streams -= 1
         self._by_job[job_id].discard(subscription)
         self._by_account[account_id].remove(subscription)
         if not self._by_account[account_id]:
@@ -103,6 +106,7 @@ class Hub:
 
     def _run(self) -> None:
         """The thread: wait for the database to move, compare versions, render what is new."""
+        leave_pool()
         watch = watcher()
         while True:
             try:

@@ -4,9 +4,9 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator
 
-from asgiref.sync import sync_to_async
+from asgiref.sync import SyncToAsync, sync_to_async
 from django.db import connections
-from django.http import HttpRequest, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
 from jobs.live.hub import Hub, hub
@@ -14,6 +14,7 @@ from jobs.views.rows import own_job
 
 COMMENT_EVERY = 15.0
 LONGEST = 600.0
+ASK_AGAIN_AFTER = 15
 COMMENT = b": still here\n\n"
 
 
@@ -23,11 +24,15 @@ def close(why: str) -> bytes:
 
 
 @require_GET
-async def job_stream(request: HttpRequest, job_id: uuid.UUID) -> StreamingHttpResponse:
-    """Somebody else's job is a 404, as its page is. No database connection stays open."""
+async def job_stream(request: HttpRequest, job_id: uuid.UUID) -> HttpResponseBase:
+    """Somebody else's job is a 404, as its page is. Where no more streams are to be had the page
+    asks from time to time instead; the site goes on."""
+    here = hub()
+    if here.is_full:
+        return HttpResponse(status=503, headers={"Retry-After": str(ASK_AGAIN_AFTER)})
     account_id = await sync_to_async(_account_that_owns)(request, job_id)
     response = StreamingHttpResponse(
-        _events(hub(), job_id, account_id), content_type="text/event-stream"
+        _events(here, job_id, account_id), content_type="text/event-stream"
     )
     response["Cache-Control"] = "no-cache"
     response["X-Accel-Buffering"] = "no"
@@ -43,12 +48,17 @@ def _account_that_owns(request: HttpRequest, job_id: uuid.UUID) -> int:
 
 async def _events(here: Hub, job_id: uuid.UUID, account_id: int) -> AsyncIterator[bytes]:
     """Subscribes when it is first read, so that a stream nobody reads leaves nothing behind."""
+    _give_thread_back()
+    # Of a crowd that came at once each one found a place to be free.
+    if here.is_full:
+        yield close("full")
+        return
     ends_at = here.loop.time() + LONGEST
     subscription = here.subscribe(job_id, account_id)
     sent = 0
     try:
         await here.state_of(job_id)
-        while True:
+        while not _viewer_left():
             subscription.woken.clear()
             state = here.states.get(job_id)
             if state and state.version > sent:
@@ -64,8 +74,25 @@ async def _events(here: Hub, job_id: uuid.UUID, account_id: int) -> AsyncIterato
             if patience <= 0:
                 return
             try:
-                await asyncio.wait_for(subscription.woken.wait(), patience)
+                async with asyncio.timeout(patience):
+                    await subscription.woken.wait()
             except TimeoutError:
                 yield COMMENT
     finally:
         here.leave(subscription)
+
+
+def _viewer_left() -> bool:
+    """A viewer's leaving cancels the task. The exception can get lost on its way, where a thread's
+    answer or news came at the same moment; that the task was cancelled it still knows."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _give_thread_back() -> None:
+    """Django keeps a thread for each request until its answer ends: for a stream, minutes."""
+    context = SyncToAsync.thread_sensitive_context.get(None)
+    executor = SyncToAsync.context_to_thread_executor.pop(context, None) if context else None
+    if executor:
+        executor.submit(connections.close_all)
+        executor.shutdown(wait=False)

@@ -8,7 +8,7 @@ import time
 from typing import Protocol
 
 import psycopg
-from django.db import OperationalError, connection
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections
 
 from jobs.changes import LIVE_CHANNEL
 
@@ -77,6 +77,14 @@ class PostgresWatcher:
         listening = psycopg.connect(**parameters, autocommit=True)
         listening.execute(f"LISTEN {LIVE_CHANNEL}")
         return listening
+
+
+def leave_pool() -> None:
+    """From here on this thread's connection is its own: a crowd of requests that waits for the
+    pool's connections does not keep the hub waiting with it."""
+    alone = connection.copy()
+    alone.settings_dict["OPTIONS"].pop("pool", None)
+    connections[DEFAULT_DB_ALIAS] = alone
 
 
 def watcher() -> Watcher:

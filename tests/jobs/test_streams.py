@@ -2,6 +2,7 @@
 
 import asyncio
 import uuid
+from contextlib import suppress
 
 import pytest
 
@@ -87,6 +88,51 @@ def test_the_end_after_ten_minutes_asks_the_browser_to_come_back():
     """A plain end, without the word that tells it to stop."""
     assert streams.LONGEST == 600
     assert streams.COMMENT_EVERY == 15
+
+
+def test_news_in_the_moment_a_viewer_leaves_do_not_keep_the_stream():
+    async def leave_as_news_come() -> int:
+        hub = QuietHub(asyncio.get_running_loop())
+        viewer = asyncio.create_task(collect(hub))
+        await subscribed(hub)
+        await asyncio.sleep(0.01)
+        hub._publish([state(1)])
+        await asyncio.sleep(0)
+        viewer.cancel()
+        await asyncio.wait([viewer], timeout=5)
+        return hub.streams
+
+    assert asyncio.run(leave_as_news_come()) == 0
+
+
+def test_a_viewer_whose_leaving_was_swallowed_on_the_way_is_not_sent_to():
+    """As a thread's answer may swallow it, that comes at the same moment."""
+
+    async def look() -> list[bytes]:
+        hub = QuietHub(asyncio.get_running_loop())
+        hub.states[JOB] = state(1)
+        viewer = asyncio.create_task(swallow_then_collect(hub))
+        await asyncio.sleep(0)
+        viewer.cancel()
+        return await asyncio.wait_for(viewer, 5)
+
+    async def swallow_then_collect(hub: Hub) -> list[bytes]:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(5)
+        return await collect(hub)
+
+    assert asyncio.run(look()) == []
+
+
+def test_beyond_the_most_a_stream_is_told_to_ask_instead(settings):
+    settings.LIVE_STREAMS = 1
+
+    async def open_two() -> tuple[list[bytes], int]:
+        hub = QuietHub(asyncio.get_running_loop())
+        hub.subscribe(JOB, 7)
+        return await collect(hub), hub.streams
+
+    assert asyncio.run(open_two()) == ([streams.close("full")], 1)
 
 
 @pytest.mark.parametrize("most", [1, 2])
