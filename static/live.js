@@ -9,7 +9,7 @@ const isLive = () => panel().dataset.stream && !document.hidden && !paused();
 const [connection, controls] = [byId("connection"), byId("live-controls")];
 let source, timer, losing, saying, held, turn = 0, failures = 0, replaced, shownAt = Date.now(), saidAt = 0;
 
-function next(step, wait) {
+function next(wait, step = refresh) {
   clearTimeout(timer);
   timer = setTimeout(step, wait);
 }
@@ -25,33 +25,39 @@ function listen() {
   if (!isLive()) return;
   if (replaced || failures > 1) {
     failures = 1;
-    return next(refresh, ASK_EVERY);
+    return next(ASK_EVERY);
   }
   let heard = false;
   source = new EventSource(panel().dataset.stream);
-  next(fail, PATIENCE);
+  next(PATIENCE, fail);
   source.onopen = found;
   source.onerror = () => {
     lose();
-    if (!heard || source.readyState === EventSource.CLOSED) fail();
+    if (!heard || source.readyState > 1) fail();
   };
   source.addEventListener("state", event => {
     heard = true;
     failures = 0;
-    next(refresh, QUIET * (1 + Math.random() / 2));
     if (+event.lastEventId > +panel().dataset.version) show(event.data);
+    next(rest());
   });
-  source.addEventListener("close", event => {
+  source.addEventListener("close", ({data}) => {
     stop();
-    replaced = event.data === "replaced";
-    if (replaced) next(refresh, ASK_EVERY);
+    replaced = data === "replaced";
+    if (data !== "ended") next(ASK_EVERY);
   });
+}
+
+// The panel says when it has other words without news.
+function rest() {
+  const due = panel().dataset.look * 1e3 + shownAt - Date.now();
+  return due > 0 && due < QUIET ? due : QUIET * (1 + Math.random() / 2);
 }
 
 function fail() {
   stop();
   failures++;
-  next(refresh, RETRY);
+  next(RETRY);
 }
 
 async function refresh() {
@@ -66,14 +72,13 @@ async function refresh() {
     if (answer.ok) html = await answer.text();
   } catch { /* as an answer that is none */ }
   if (mine !== turn) return;
-  if (html) {
-    found();
-    show(html);
-    listen();
-  } else {
+  if (!html) {
     lose();
-    next(refresh, RETRY);
+    return next(RETRY);
   }
+  found();
+  show(html);
+  listen();
 }
 
 function show(html) {
@@ -82,15 +87,14 @@ function show(html) {
   const news = box.content.getElementById("status"), old = panel();
   if (+box.content.getElementById("_job_panel").dataset.version < +old.dataset.version) return;
   // An open question is not torn from under the hand.
-  held = old.querySelector("dialog[open]") && html;
-  if (held) return;
+  if (held = old.querySelector("dialog[open]") && html) return;
   news?.remove();
   if (news) say(news.textContent);
-  const unfolded = [...old.querySelectorAll("details[open][id]")].map(details => details.id);
+  const unfolded = old.querySelectorAll("details[open][id]");
   const hadFocus = old.contains(document.activeElement);
   htmx.swap(old, box.innerHTML, {swapStyle: "outerHTML", swapDelay: 0, settleDelay: 0});
   shownAt = Date.now();
-  for (const id of unfolded) byId(id)?.setAttribute("open", "");
+  for (const {id} of unfolded) byId(id)?.setAttribute("open", "");
   if (hadFocus && !panel().contains(document.activeElement)) byId("main").focus({preventScroll: true});
   draw();
 }
@@ -116,7 +120,7 @@ function found() {
 
 function tell(what) {
   const text = connection.dataset[what] ?? "";
-  if (connection.textContent !== text) connection.textContent = text;
+  if (text !== connection.textContent) connection.textContent = text;
   connection.className = text ? "notice" : "visually-hidden";
 }
 
@@ -144,10 +148,9 @@ function follow() {
 }
 
 function inWords(seconds) {
-  const [h, min, s] = connection.dataset.units.split(" "), whole = Math.floor(seconds);
-  if (whole < 60) return `${whole} ${s}`;
-  const minutes = Math.floor(whole / 60);
-  return whole < 3600 ? `${minutes} ${min} ${whole % 60} ${s}` : `${Math.floor(minutes / 60)} ${h} ${minutes % 60} ${min}`;
+  const [h, min, s] = connection.dataset.units.split(" "), minutes = ~~(seconds / 60);
+  if (minutes > 59) return `${~~(minutes / 60)} ${h} ${minutes % 60} ${min}`;
+  return `${minutes ? `${minutes} ${min} ` : ""}${~~seconds % 60} ${s}`;
 }
 
 function tick() {
@@ -158,12 +161,10 @@ function tick() {
 
 addEventListener("pagehide", stop);
 addEventListener("pageshow", event => event.persisted && (isLive() ? follow() : refresh()));
-addEventListener("online", follow);
-addEventListener("offline", follow);
-document.addEventListener("visibilitychange", follow);
-document.addEventListener("close", () => held && show(held), true);
+for (const name of ["online", "offline", "visibilitychange"]) addEventListener(name, follow);
+addEventListener("close", () => held && show(held), true);
 // A streamed form was rendered for nobody in particular: the page knows the token.
-document.addEventListener("formdata", event => {
+addEventListener("formdata", event => {
   const token = JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRFToken"];
   if (event.target.method === "post") event.formData.set("csrfmiddlewaretoken", token);
 });

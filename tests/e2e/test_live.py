@@ -21,7 +21,7 @@ PAUSED = "Live updates are paused: the page stays as it is."
 SHOW = """state => {
     Object.defineProperty(document, 'visibilityState', {value: state, configurable: true});
     Object.defineProperty(document, 'hidden', {value: state === 'hidden', configurable: true});
-    document.dispatchEvent(new Event('visibilitychange'));
+    document.dispatchEvent(new Event('visibilitychange', {bubbles: true}));
 }"""
 WATCH_STATUS = """() => {
     window.said = [];
