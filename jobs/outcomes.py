@@ -150,6 +150,16 @@ def fail_unsent(job_id: uuid.UUID, now: datetime, *, reason: str) -> bool:
 
 
 @transaction.atomic
+def fail_unanswerable(job_id: uuid.UUID, now: datetime) -> bool:
+    """End a job that waits in the queue although nobody may be asked: what it waited for is no
+    longer among the settings."""
+    job = Job.objects.select_for_update().get(pk=job_id)
+    last = Call.objects.of_work(work_of(job.pk)).last()
+    reason = last.why if last else "config"
+    return job.state == JobState.QUEUED and _fail(job, now, reason=reason)
+
+
+@transaction.atomic
 def cancel(job_id: uuid.UUID, now: datetime) -> bool:
     """Cancel a queued job and free its slot; False once its request is on the way."""
     job = Job.objects.select_for_update().get(pk=job_id)

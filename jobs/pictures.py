@@ -58,6 +58,8 @@ def _open_and_send(lease: StageLease) -> None:
     opened = _open_somewhere(lease, timezone.now())
     if isinstance(opened, Call):
         _send(lease, opened)
+    elif not opened:
+        outcomes.fail_unanswerable(lease.stage.job_id, timezone.now())
     elif any(closed.why == "wall" for closed in opened):
         leases.release(lease, due_at=timezone.now() + LOOK_AGAIN)
     else:
@@ -87,7 +89,7 @@ def _open_somewhere(lease: StageLease, now: datetime) -> Call | list[Closed]:
         if isinstance(opened, Call):
             return opened
         closed.append(opened)
-    return closed or [Closed("wall", now)]
+    return closed
 
 
 @transaction.atomic

@@ -26,7 +26,7 @@ from providers.answers import (
 )
 from providers.models import Call
 from providers.registry import Offer, estimate_of, provider_named
-from providers.states import ENDS, EVIDENCE, LIVE, SOURCES, CallState
+from providers.states import ENDS, EVIDENCE, LIVE, SOURCES, WALL, CallState
 
 LATE_COLUMNS = ("cost", "result", "reference", "poll_at", "give_up_at")
 WEIGHT = {
@@ -82,7 +82,9 @@ def open_call(
                 currency=currency or provider_named(offer.provider).caps.currency,
             )
     except IntegrityError:
-        return None
+        if Call.objects.of_work(work).filter(state__in=WALL).exists():
+            return None
+        raise
 
 
 def live_call_of(work: str) -> Call | None:
@@ -104,11 +106,14 @@ def record(*, call_id: int, news: News, now: datetime) -> Recorded:
         news = Unknown(Why("provider", rule="repeated_id", text="id of another call"))
         state, columns = _columns_of(news, now)
         changed = _move(call_id, state, columns)
+    if changed and state in (CallState.UNKNOWN, CallState.REJECTED):
+        # A hook that came before this answer has named a run: it is asked for.
+        Call.objects.filter(pk=call_id, hooks__reference__gt="").update(poll_at=now)
     call = Call.objects.get(pk=call_id)
     late = not changed and call.state in ENDS and _note_late(call, news, now)
     if late:
         call.refresh_from_db()
-    elif not changed and call.state in EVIDENCE and isinstance(news, Done | Failed):
+    elif not changed and call.state in ENDS and isinstance(news, Done | Failed):
         Call.objects.filter(pk=call.pk).update(poll_at=None)
     return Recorded(call, changed, late)
 
@@ -157,6 +162,17 @@ def claim_polls(calls: list[Call], now: datetime) -> None:
         call.poll_at = next_look(call, now)
     looked_at = Call.objects.filter(poll_at__isnull=False)
     looked_at.bulk_update(calls, ["poll_at", "polled_at"], batch_size=200)
+
+
+def await_answer(call: Call) -> None:
+    """Looked at before its submit's answer was due, as a hook asked for: the answer comes yet."""
+    Call.objects.filter(pk=call.pk, state=CallState.SENDING).update(poll_at=F("answer_by"))
+
+
+def rest_lost(call: Call) -> None:
+    """There is no id to ask for. A hook that came since the claim keeps its own time."""
+    claimed = Call.objects.filter(pk=call.pk, reference=None, poll_at=call.poll_at)
+    claimed.update(poll_at=F("give_up_at"))
 
 
 def next_look(call: Call, now: datetime) -> datetime:

@@ -53,13 +53,15 @@ def cap_reached(offer: Offer, now: datetime) -> datetime | None:
     limit, currency = cap
     estimate, _ = estimate_of(offer)
     begins, renews_at = day_of(offer.provider, now)
-    if spent_since(offer.provider, currency, begins) + (estimate or NOTHING) <= limit:
+    spent = spent_between(offer.provider, currency, begins, renews_at)
+    if spent + (estimate or NOTHING) <= limit:
         return None
     return renews_at
 
 
-def spent_since(provider: str, currency: str, begins: datetime) -> Decimal:
-    sent = Call.objects.filter(provider=provider, currency=currency, sent_at__gte=begins)
+def spent_between(provider: str, currency: str, begins: datetime, ends: datetime) -> Decimal:
+    sent = Call.objects.filter(provider=provider, sent_at__gte=begins, sent_at__lt=ends)
+    sent = sent.filter(currency=currency)
     return sent.aggregate(total=Sum(AMOUNT))["total"] or NOTHING
 
 

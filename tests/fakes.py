@@ -3,6 +3,7 @@
 import base64
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
@@ -19,6 +20,7 @@ from providers.base import Caps, PictureRequest, ignore_id
 from providers.registry import Offer
 
 OFFER = Offer("fake", "brush-1")
+SPARE = Offer("spare", "brush-2")
 ACCOUNT = ProviderAccount(name="fake", adapter="fake", base_url="https://fake.test")
 
 
@@ -90,6 +92,18 @@ def fake(monkeypatch, settings, tmp_path):
     settings.MEDIA_ROOT = tmp_path / "media"
     yield provider
     registry.provider_named.cache_clear()
+
+
+@pytest.fixture
+def spare(fake, monkeypatch, settings):
+    """A second provider, which may be asked after the first."""
+    provider = FakeProvider()
+    monkeypatch.setitem(registry.ADAPTERS, "spare", lambda **account: provider)
+    account = replace(ACCOUNT, name="spare", adapter="spare")
+    settings.PROVIDER_ACCOUNTS = settings.PROVIDER_ACCOUNTS | {"spare": account}
+    settings.IMAGE_FALLBACK = [str(SPARE)]
+    settings.IMAGE_PRICES = settings.IMAGE_PRICES | {str(SPARE): (Decimal("7.00"), "RUB")}
+    return provider
 
 
 @pytest.fixture

@@ -1,30 +1,38 @@
 """Processes that contend for calls, on the database named by DATABASE_URL. Prints what they got.
 
-Run as `python -m tests.providers.contenders open|record`; see tests/quotas/contenders.py.
+Run as `python -m tests.providers.contenders open|record|cap`; see tests/quotas/contenders.py.
 """
 
 import json
 import sys
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 
 import django
 
 django.setup()
 
+from django.conf import settings  # noqa: E402
 from django.db import connection, transaction  # noqa: E402
 
-from providers import ledger  # noqa: E402
+from providers import gates, ledger  # noqa: E402
+from providers.gates import Closed  # noqa: E402
 from providers.models import Call  # noqa: E402
+from providers.pool import Candidate  # noqa: E402
+from providers.registry import Offer  # noqa: E402
 from tests.providers.calls import NEWS, OFFER, call_in  # noqa: E402
 from tests.quotas.contenders import NOW, run_together  # noqa: E402
 
 PROCESSES = 8
+ROUNDS = 10
+MODELS = (OFFER, Offer("polza", "another-model"))
 WORKS = 20
 
 
 def main() -> None:
-    json.dump({"open": open_all, "record": record_all}[sys.argv[1]](), sys.stdout)
+    json.dump({"open": open_all, "record": record_all, "cap": enter_all}[sys.argv[1]](), sys.stdout)
 
 
 def open_all() -> list:
@@ -60,6 +68,28 @@ def bring(call_id: int, name: str) -> bool:
     with transaction.atomic():
         Call.objects.select_for_update().get(pk=call_id)
         return ledger.record(call_id=call_id, news=news, now=NOW).changed
+
+
+def enter_all() -> list:
+    """Twenty processes, two models of one provider, a cap with room for seven; each round is a
+    day of its own."""
+    account = settings.PROVIDER_ACCOUNTS["polza"]
+    settings.PROVIDER_ACCOUNTS["polza"] = replace(account, daily_cap=(Decimal("36.00"), "RUB"))
+    settings.IMAGE_PRICES = {str(offer): (Decimal("5.00"), "RUB") for offer in MODELS}
+    return run_together(*[lambda number=number: enter_each(number) for number in range(20)])
+
+
+def enter_each(number: int) -> dict:
+    entered = []
+    for day in range(ROUNDS):
+        now = NOW + timedelta(days=day)
+        candidate = Candidate(MODELS[number % 2])
+        with transaction.atomic():
+            got = gates.enter(work=f"image:{day}-{number}", candidate=candidate, now=now)
+            transaction.set_rollback(isinstance(got, Closed))
+        if isinstance(got, Call):
+            entered.append(day)
+    return {"entered": entered, "usable": connection.is_usable()}
 
 
 if __name__ == "__main__":

@@ -38,3 +38,10 @@ def test_call_ends_once_whoever_races(each_database, tmp_path):
     ends = Counter(pk for answer in answers if answer["news"] in ENDS for pk in answer["changed"])
     assert len(ends) == 20
     assert set(ends.values()) == {1}
+
+
+def test_cap_lets_in_as_many_as_fit(each_database, tmp_path):
+    answers = contend(each_database, "cap", tmp_path)
+    entered = Counter(day for answer in answers for day in answer["entered"])
+    assert entered == dict.fromkeys(range(10), 7)
+    assert all(answer["usable"] for answer in answers)

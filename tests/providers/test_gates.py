@@ -1,0 +1,255 @@
+"""The gate: who is let in, after which pause, and within which budget of the day."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from providers import gates, ledger, money
+from providers.answers import Accepted, Done, Failed, Rejected, Unknown, Why
+from providers.gates import Closed, Shift
+from providers.models import Call, Gate
+from providers.pool import Candidate
+from providers.registry import Offer
+from tests.fakes import ACCOUNT, OFFER
+
+pytestmark = pytest.mark.django_db
+
+OTHER_MODEL = Offer("fake", "brush-2")
+SECOND = timedelta(seconds=1)
+
+
+def enter(now, *, work: str = "image:1", offer: Offer = OFFER) -> Call | Closed:
+    with transaction.atomic():
+        return gates.enter(work=work, candidate=Candidate(offer), now=now)
+
+
+def answered(now, news, *, work: str = "image:1", offer: Offer = OFFER) -> Shift | None:
+    """A request that was let in and then answered."""
+    call = enter(now, work=work, offer=offer)
+    assert isinstance(call, Call), call
+    return heard(call, news, now)
+
+
+def heard(call: Call, news, now) -> Shift | None:
+    recorded = ledger.record(call_id=call.pk, news=news, now=now)
+    said = news.why.retry_after if isinstance(news, Rejected) else None
+    return gates.follow(recorded.call, now, retry_after=said)
+
+
+def refused(kind: str, **facts) -> Rejected:
+    return Rejected(Why(kind, rule="refused", **facts))
+
+
+def is_open(now, offer: Offer = OFFER) -> bool:
+    """Asked without leaving a call behind."""
+    with transaction.atomic():
+        got = gates.enter(work="image:probe", candidate=Candidate(offer), now=now)
+        transaction.set_rollback(True)
+    return isinstance(got, Call)
+
+
+@pytest.fixture(autouse=True)
+def priced(fake, settings):
+    prices = {str(OFFER): (Decimal("5.00"), "RUB"), str(OTHER_MODEL): (Decimal("5.00"), "RUB")}
+    settings.IMAGE_PRICES = prices
+
+
+@pytest.fixture
+def cap(settings):
+    def set_cap(amount: str) -> None:
+        capped = replace(ACCOUNT, daily_cap=(Decimal(amount), "RUB"))
+        settings.PROVIDER_ACCOUNTS = settings.PROVIDER_ACCOUNTS | {"fake": capped}
+
+    return set_cap
+
+
+@pytest.mark.parametrize("why", ["provider", "transport", "config"])
+def test_an_error_pauses_the_model_for_30_s(now, why):
+    answered(now, refused(why))
+    assert not is_open(now + 29 * SECOND)
+    assert is_open(now + 29 * SECOND, OTHER_MODEL)
+    assert is_open(now + 30 * SECOND)
+
+
+def test_a_lost_answer_pauses_the_model(now):
+    answered(now, Unknown(Why("transport", rule="lost")))
+    assert not is_open(now + 29 * SECOND)
+
+
+def test_a_429_without_a_time_pauses_the_model_alone(now):
+    answered(now, refused("rate"))
+    assert not is_open(now + 29 * SECOND)
+    assert is_open(now, OTHER_MODEL)
+
+
+def test_a_429_with_a_time_pauses_the_whole_provider_as_long_as_it_said(now):
+    answered(now, refused("rate", retry_after=90.0))
+    assert not is_open(now + 89 * SECOND, OTHER_MODEL)
+    assert is_open(now + 90 * SECOND, OTHER_MODEL)
+
+
+@pytest.mark.parametrize("why", ["auth", "balance"])
+def test_a_bad_key_or_a_spent_balance_exhausts_the_whole_provider(now, why, settings):
+    shift = answered(now, refused(why))
+    gate = Gate.objects.get(provider="fake", model="")
+    assert shift == Shift("fake", "paused", why)
+    assert gate.exhausted_until == now + settings.EXHAUSTED_PAUSE
+    assert enter(now, work="image:2", offer=OTHER_MODEL) == Closed(why, gate.exhausted_until)
+
+
+@pytest.mark.parametrize("why", ["input", "content"])
+def test_a_refused_request_pauses_nobody(now, why):
+    answered(now, refused(why))
+    assert is_open(now)
+
+
+@pytest.mark.parametrize("rule", ["overslept", "sender_lost"])
+def test_our_own_trouble_pauses_nobody(now, rule):
+    news = Rejected(Why("transport", rule=rule))
+    answered(now, news if rule == "overslept" else Unknown(news.why))
+    assert is_open(now)
+
+
+def test_a_shorter_pause_does_not_cut_a_longer_one(now):
+    answered(now, refused("rate", retry_after=90.0))
+    gates._shut("fake", "", now, "rate", paused_until=now + SECOND)
+    assert not is_open(now + 89 * SECOND)
+
+
+def test_after_a_pause_one_probe_and_then_the_rest(now):
+    answered(now, refused("provider"))
+    later = now + 31 * SECOND
+    probe = enter(later, work="image:2")
+    assert isinstance(probe, Call)
+    assert enter(later, work="image:3") == Closed("provider", later + gates.PROBE_AGAIN)
+    heard(probe, Accepted("run-2"), later)
+    assert is_open(later)
+    assert Gate.objects.get(model=OFFER.model).paused_until is None
+
+
+def test_a_probe_that_fails_shuts_the_gate_again(now):
+    answered(now, refused("provider"))
+    later = now + 31 * SECOND
+    answered(later, refused("provider"), work="image:2")
+    assert not is_open(later + 29 * SECOND)
+    assert is_open(later + 30 * SECOND)
+
+
+def test_a_probe_that_was_never_heard_of_blocks_no_longer_than_its_own_time(now):
+    answered(now, refused("provider"))
+    probe = enter(now + 31 * SECOND, work="image:2")
+    ledger.record(
+        call_id=probe.pk, news=Unknown(Why("transport", rule="sender_lost")), now=probe.answer_by
+    )
+    assert is_open(probe.answer_by)
+
+
+def test_a_call_sent_before_the_pause_does_not_end_it(now):
+    early = enter(now - SECOND, work="image:early")
+    answered(now, refused("rate", retry_after=90.0))
+    assert heard(early, Accepted("run-early"), now + SECOND) is None
+    assert not is_open(now + 2 * SECOND)
+
+
+def test_a_provider_that_works_again_says_so_once(now, settings):
+    answered(now, refused("auth"))
+    later = now + settings.EXHAUSTED_PAUSE
+    assert answered(later, Accepted("run-2"), work="image:2") == Shift("fake", "open")
+    assert answered(later, Accepted("run-3"), work="image:3") is None
+
+
+def test_staff_let_requests_in_at_once(now):
+    answered(now, refused("auth"))
+    assert gates.resume("fake")
+    assert is_open(now)
+    assert not gates.resume("fake")
+
+
+def test_accounts_are_shut_by_themselves(now, spare):
+    answered(now, refused("auth"))
+    assert is_open(now, Offer("spare", "brush-2"))
+
+
+def test_the_wall_is_asked_behind_the_gate(now):
+    assert isinstance(enter(now), Call)
+    assert enter(now, offer=OTHER_MODEL) == Closed("wall", now)
+
+
+def test_the_cap_counts_what_was_sent_of_all_models(now, cap):
+    cap("10.00")
+    assert isinstance(enter(now, work="image:1"), Call)
+    assert isinstance(enter(now, work="image:2", offer=OTHER_MODEL), Call)
+    midnight = datetime.combine(now.date() + timedelta(days=1), datetime.min.time(), UTC)
+    assert enter(now, work="image:3") == Closed("cap", midnight)
+    assert is_open(midnight)
+
+
+@pytest.mark.parametrize(
+    ("news", "fits"),
+    [
+        (Rejected(Why("input", rule="refused")), True),
+        (Failed(Why("provider"), Decimal(0)), True),
+        (Failed(Why("provider"), None), False),
+        (Failed(Why("provider"), Decimal("5.00")), False),
+        (Done((), Decimal("4.00")), True),
+        (Done((), Decimal("6.00")), False),
+        (Unknown(Why("transport", rule="sender_lost")), False),
+    ],
+)
+def test_the_cap_counts_what_was_or_may_have_been_charged(now, cap, news, fits):
+    """Room for 9.99: what the first one cost decides whether a second fits."""
+    cap("9.00")
+    answered(now, news)
+    assert is_open(now) is fits
+
+
+def test_a_late_charge_counts(now, cap):
+    cap("9.00")
+    call = enter(now)
+    ledger.record(call_id=call.pk, news=Rejected(Why("input", rule="refused")), now=now)
+    ledger.record(call_id=call.pk, news=Done((), Decimal("5.00")), now=now)
+    assert not is_open(now)
+
+
+def test_currencies_are_never_added_together(now, cap, settings):
+    cap("9.00")
+    settings.IMAGE_PRICES = settings.IMAGE_PRICES | {str(OTHER_MODEL): (Decimal("5.00"), "USD")}
+    enter(now, work="image:dollars", offer=OTHER_MODEL)
+    assert is_open(now)
+    spent = money.spend_of(["fake"], now)["fake"]
+    assert {currency: spend.today for currency, spend in spent.items()} == {"USD": Decimal(5)}
+
+
+def test_money_at_risk_and_possibly_charged_are_those_of_their_calls(now):
+    lost = enter(now, work="image:lost")
+    ledger.record(call_id=lost.pk, news=Unknown(Why("transport")), now=now)
+    over = enter(now, work="image:over")
+    ledger.record(call_id=over.pk, news=Unknown(Why("transport")), now=now)
+    ledger.give_up(call_id=over.pk, now=now)
+    paid = enter(now, work="image:paid")
+    ledger.record(call_id=paid.pk, news=Done((), Decimal("4.00")), now=now)
+    assert money.spend_of(["fake"], now)["fake"]["RUB"] == money.Spend(
+        today=Decimal("14.00"), at_risk=Decimal("5.00"), possibly_charged=Decimal("5.00")
+    )
+
+
+def test_a_day_is_that_of_the_providers_own_calendar(now, fake, monkeypatch):
+    monkeypatch.setattr(fake, "caps", replace(fake.caps, day_zone="Asia/Tokyo"))
+    begins, ends = money.day_of("fake", datetime(2026, 3, 1, 16, tzinfo=UTC))
+    assert begins == datetime(2026, 3, 1, 15, tzinfo=UTC)
+    assert ends == datetime(2026, 3, 2, 15, tzinfo=UTC)
+
+
+def test_the_database_refuses_a_pause_without_a_reason(now):
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Gate.objects.create(provider="fake", paused_until=now)
+
+
+def test_the_database_refuses_a_fallback_without_its_rule(now):
+    first = enter(now)
+    ledger.record(call_id=first.pk, news=refused("auth"), now=now)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        ledger.open_call(work="image:1", offer=OTHER_MODEL, now=now, after=first, rule="")
