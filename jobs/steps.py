@@ -118,7 +118,8 @@ def _detail(name: str, state: str, job: Job, story: list[Event]) -> str:
     if state == "stopped":
         return reason_in_words(job.reason)
     if name == "sent" and job.state == JobState.QUEUED:
-        return _("Waiting for a free worker")
+        is_busy = bool(story) and story[-1].name == "busy"
+        return _("The provider was busy") if is_busy else _("Waiting for a free worker")
     if name == "sent" and state != "waiting":
         return _addressee(story)
     if name == "saving" and state == "current" and story:

@@ -74,6 +74,11 @@ def test_failed_step_says_why(account, now):
 
 def test_busy_provider_puts_the_sending_before_us_again(account, now):
     shown = steps(rows.busy(account, now), now)
+    assert shown[1].detail == "The provider was busy"
+
+
+def test_what_was_never_sent_waits_for_a_worker(account, now):
+    shown = steps(rows.queued(account, now), now)
     assert shown[1].detail == "Waiting for a free worker"
 
 
