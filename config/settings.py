@@ -248,6 +248,7 @@ USE_I18N = True
 USE_TZ = True
 LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "/"
+CSRF_FAILURE_VIEW = "jobs.views.stale.not_sent"
 MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2**20
 

@@ -35,7 +35,8 @@ class SignIn(LoginView):
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
         return self.render_to_response(self.get_context_data(form=form), status=422)
 
-    def get_redirect_url(self) -> str:
-        """Never to this page again: somebody signed in would be led in a circle."""
-        address = super().get_redirect_url()
-        return "" if address.startswith(self.request.path) else address
+    def get_success_url(self) -> str:
+        """Never this page again: somebody signed in would be led in a circle."""
+        address = super().get_success_url()
+        is_circle = address.startswith(self.request.path)
+        return self.get_default_redirect_url() if is_circle else address

@@ -134,6 +134,7 @@ def _sights_of_everyone() -> dict[str, Sight]:
         "home-new": Sight("/"),
         "new": Sight("/images/new"),
         "gallery-empty": Sight("/gallery"),
+        "sign-in": Sight("/sign-in"),
         "not-here": Sight("/jobs/00000000-0000-0000-0000-000000000000"),
         "home-staff": Sight("/", "staff"),
     }

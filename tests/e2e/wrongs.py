@@ -21,7 +21,9 @@ def wrongs(room: ShowRoom) -> dict[str, str]:
         "form-too-long": answer(room, "ana", 422, prompt="long " * 500),
         "form-unknown-choices": answer(room, "ana", 422, aspect_ratio="7:1", fault="none such"),
         "form-full": answer(room, "ben", 429),
-        "not-sent": answer(room, "ana", 403, csrfmiddlewaretoken=""),
+        "form-stale": answer(room, "ana", 403, csrfmiddlewaretoken=""),
+        "not-sent": answer(room, "ana", 403, "/theme", csrfmiddlewaretoken=""),
+        "not-signed-in": answer(room, "nobody", 422, "/sign-in", username="ana", password="wrong"),
         "not-understood": answer(room, "ana", 400, **{f"field{n}": "" for n in range(1001)}),
         "not-allowed": errors.forbidden(RequestFactory().get("/"), PermissionDenied()).text,
         "broken": errors.broken(RequestFactory().get("/")).text,
@@ -29,13 +31,15 @@ def wrongs(room: ShowRoom) -> dict[str, str]:
     }
 
 
-def answer(room: ShowRoom, person: str, status: int, **fields: str) -> str:
-    """To the form as that person sends it, once filled in well and then with these fields."""
+def answer(
+    room: ShowRoom, person: str, status: int, path: str = "/images/new", **fields: str
+) -> str:
+    """To a form as that person sends it, once filled in well and then with these fields."""
     with requests.Session() as session:
-        session.cookies.set("sessionid", room.sessions[person])
-        address = f"{room.url}/images/new"
-        hidden = dict(HIDDEN.findall(session.get(address, timeout=10).text))
-        sent = session.post(address, {**hidden, **GOOD, **fields}, timeout=10)
+        session.cookies.set("sessionid", room.sessions.get(person, ""))
+        page = session.get(f"{room.url}/images/new", timeout=10)
+        hidden = dict(HIDDEN.findall(page.text))
+        sent = session.post(room.url + path, {**hidden, **GOOD, **fields}, timeout=10)
     assert sent.status_code == status
     return sent.text
 

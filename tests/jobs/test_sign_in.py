@@ -17,7 +17,7 @@ from quotas.accounts import account_of_user, account_of_visitor
 from quotas.ledger import Refused, balance_of
 from quotas.models import Account, Attempt, Plan
 from tests import rows
-from tests.jobs.conftest import text_of
+from tests.jobs.conftest import HTMX, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock", "enqueued")]
 
@@ -380,3 +380,53 @@ def test_form_sent_before_and_after_signing_in_is_one_job(visitor_client, accoun
     visitor_client.post("/sign-in", ANA)
     assert visitor_client.post("/images/new", fields)["Location"] == first
     assert Job.objects.get().account == account
+
+
+# A form that was open while its sender signed in: the sign-in changes the token of every form
+
+FIELDS = {"prompt": "a fox", "aspect_ratio": "1:1", "form_key": "k" * 20}
+
+
+@pytest.fixture
+def strict(ana) -> Client:
+    """A browser whose forms are checked for their token."""
+    return Client(enforce_csrf_checks=True)
+
+
+def token_in(response) -> str:
+    return re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', response.content.decode())[1]
+
+
+@pytest.fixture
+def stale_token(strict) -> str:
+    """Of a form opened before ana signed in by another tab."""
+    form = strict.get("/images/new?form=0123456789abcdef")
+    token = token_in(form)
+    strict.post("/sign-in", ANA | {"csrfmiddlewaretoken": token})
+    return token
+
+
+@pytest.mark.parametrize(("headers", "status"), [({}, 403), (HTMX, 409)], ids=["page", "htmx"])
+def test_stale_form_is_shown_again_with_its_text(strict, stale_token, headers, status):
+    fields = FIELDS | {"csrfmiddlewaretoken": stale_token}
+    answer = strict.post("/images/new", fields, headers=headers)
+    assert answer.status_code == status
+    assert "a fox</textarea>" in answer.content.decode()
+    assert "You signed in or out since this form was opened. Send it once more." in text_of(answer)
+    assert not Job.objects.exists()
+    again = strict.post("/images/new", FIELDS | {"csrfmiddlewaretoken": token_in(answer)})
+    assert again.status_code == 303
+    assert Job.objects.get().account.user.username == "ana"
+
+
+def test_form_of_another_site_is_not_shown_as_one_of_ours(strict, stale_token):
+    fields = FIELDS | {"csrfmiddlewaretoken": stale_token}
+    answer = strict.post("/images/new", fields, headers={"Origin": "https://evil.example"})
+    assert answer.status_code == 403
+    assert "a fox" not in answer.content.decode()
+
+
+def test_other_stale_forms_say_what_to_do(strict, stale_token):
+    answer = strict.post("/theme", {"theme": "dark", "csrfmiddlewaretoken": stale_token})
+    assert answer.status_code == 403
+    assert "Go back, reload and send it again." in text_of(answer)

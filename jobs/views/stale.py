@@ -1,0 +1,23 @@
+"""A form that was opened before its sender signed in or out: refused, with what was typed kept."""
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.csrf import csrf_failure
+
+from jobs.forms import PictureForm
+from jobs.views.pages import show, wants_part
+
+
+def not_sent(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Only where the token alone was wrong: a form of another site is not shown as one of ours."""
+    if request.path != reverse("new_picture") or not reason.startswith("CSRF token"):
+        return csrf_failure(request, reason)
+    context: dict[str, object] = {
+        "form": PictureForm(request.POST),
+        "refused": _("You signed in or out since this form was opened. Send it once more."),
+    }
+    status = 409 if wants_part(request) else 403
+    return show(
+        request, "new_picture.html", part="_picture_form.html", context=context, status=status
+    )
