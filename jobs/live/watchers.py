@@ -68,6 +68,7 @@ class PostgresWatcher:
     def close(self) -> None:
         if self._listening is not None:
             self._listening.close()
+            self._listening = None
         connection.close()
 
     def _listen(self) -> psycopg.Connection:
