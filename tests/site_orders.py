@@ -108,6 +108,8 @@ def report() -> dict[str, dict]:
             "attempt": job.attempt.state,
             "calls": [call.state for call in calls.get(f"image:{job.pk}", [])],
             "rules": [call.rule for call in calls.get(f"image:{job.pk}", [])],
+            "models": [call.model for call in calls.get(f"image:{job.pk}", [])],
+            "allowed_by": [call.after_rule for call in calls.get(f"image:{job.pk}", [])],
             "events": [event.name for event in job.events.order_by("pk")],
             "pictures": [picture.file for picture in job.pictures.all()],
         }

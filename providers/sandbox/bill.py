@@ -39,7 +39,8 @@ CREATE TABLE IF NOT EXISTS generations (
 );
 CREATE INDEX IF NOT EXISTS generations_by_work ON generations (work);
 CREATE INDEX IF NOT EXISTS generations_by_execution ON generations (executed_at);
-CREATE TABLE IF NOT EXISTS submits (work TEXT PRIMARY KEY, seen INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS asked (work TEXT NOT NULL, model TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS asked_by_work ON asked (work);
 """
 
 INSERT = "INSERT INTO generations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, 0)"
@@ -105,14 +106,12 @@ class Bill:
         with self._lock:
             self._file.close()
 
-    def count_submit(self, work: str) -> int:
-        """How many submits of this work were seen, this one included."""
-        row = self._write(
-            "INSERT INTO submits VALUES (?, 1)"
-            " ON CONFLICT (work) DO UPDATE SET seen = seen + 1 RETURNING seen",
-            work,
-        )
-        return row["seen"]
+    def count_submit(self, work: str, model: str) -> int:
+        """How many submits of this work were seen for this model, this one included."""
+        with self._lock:
+            self._file.execute("INSERT INTO asked VALUES (?, ?)", (work, model))
+            asked = "SELECT count(*) FROM asked WHERE work = ? AND model = ?"
+            return self._file.execute(asked, (work, model)).fetchone()[0]
 
     def execute(self, order: Order, *, now: float, seconds: float) -> Generation:
         """Start a generation, charged at once; on return it is in the file."""
@@ -171,7 +170,9 @@ class Bill:
         rows = self._read(
             f"SELECT {PUBLIC_COLUMNS} FROM generations {where} ORDER BY rowid", *wanted
         )
-        submits = self._read(f"SELECT work, seen FROM submits {where} ORDER BY rowid", *wanted)
+        asked: dict[str, list[str]] = {}
+        for row in self._read(f"SELECT work, model FROM asked {where} ORDER BY rowid", *wanted):
+            asked.setdefault(row["work"], []).append(row["model"])
         works: dict[str, dict[str, int]] = {}
         for row in rows:
             total = works.setdefault(row["work"], {"executions": 0, "charges": 0})
@@ -180,7 +181,7 @@ class Bill:
         return {
             "generations": [{**dict(row), "key_leaked": bool(row["key_leaked"])} for row in rows],
             "works": works,
-            "submits": {row["work"]: row["seen"] for row in submits},
+            "asked": asked,
         }
 
     def _reload(self, generation_id: str) -> Generation | None:

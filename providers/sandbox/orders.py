@@ -79,6 +79,15 @@ def read_order(headers: Message, body: bytes) -> Order:
     )
 
 
+def model_asked_for(body: bytes) -> str:
+    """Of any request, also of one that is refused; the empty string where none can be read."""
+    try:
+        model = json.loads(body)["model"]
+    except (ValueError, KeyError, TypeError):
+        return ""
+    return model if isinstance(model, str) and _is_text(model) else ""
+
+
 def _read_fault(name: str) -> Fault:
     try:
         return fault_named(name)

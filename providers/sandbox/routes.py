@@ -17,6 +17,7 @@ from providers.sandbox.faults import Fault
 from providers.sandbox.orders import (
     HistoryPage,
     Refusal,
+    model_asked_for,
     read_history_page,
     read_key_digest,
     read_order,
@@ -60,7 +61,8 @@ class Routes(Line):
         body = self._read_body()
         if urlsplit(self.path).path != "/v1/media":
             raise _not_found()
-        submits = self.server.bill.count_submit(self.headers.get("X-Sandbox-Work", ""))
+        work = self.headers.get("X-Sandbox-Work", "")
+        submits = self.server.bill.count_submit(work, model_asked_for(body))
         order = read_order(self.headers, body)
         trick = tricks.submit_trick(order.fault, submits=submits)
         if not tricks.is_executed(order.fault, submits=submits):
