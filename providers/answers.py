@@ -1,15 +1,17 @@
 """What a provider's wire events mean: the values an adapter returns. It never raises for the wire.
 
-    submit -> Accepted | Done | Failed | Rejected | Unknown
-    poll   -> Running | Done | Failed | NoAnswer
+    submit       -> Accepted | Done | Failed | Rejected | Unknown
+    poll         -> Running | Done | Failed | NoAnswer
+    runs_between -> Listing | NoAnswer
 
 Rejected: surely not executed. Failed: confirmed by the provider, with what it cost. Unknown: it
 may have run and been billed, so nothing is tried again. NoAnswer: this poll says nothing.
 """
 
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import Literal
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any, Literal
 
 Kind = Literal[
     "config", "auth", "balance", "rate", "input", "content", "no_output", "provider",
@@ -74,11 +76,53 @@ class NoAnswer:
     why: Why
 
 
+@dataclass(frozen=True)
+class Run:
+    """A row of the provider's own list of what it ran."""
+
+    reference: str
+    model: str
+    created_at: datetime
+    status: str = ""
+    cost: Decimal | None = None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What the provider's list said when it was asked. Nothing is concluded from a part of it."""
+
+    runs: tuple[Run, ...]
+    asked_at: datetime
+    is_complete: bool = True
+
+
 def storable(text: str, most: int) -> str:
     """What any database takes: no NUL, no half of a surrogate pair, at most so many characters."""
     return text.encode("utf-8", "replace").decode().replace("\0", "")[:most]
 
 
+def can_be_asked_for(reference: str) -> bool:
+    """Fit for a column and for an address; "." and ".." would ask for something else."""
+    return len(reference) <= 200 and reference.isprintable() and bool(reference.strip(". "))
+
+
+def reference_said(said: Any) -> str:
+    """The id of a run; the empty string when it is none that can be asked for."""
+    reference = str(said) if type(said) is int else said
+    return reference if isinstance(reference, str) and can_be_asked_for(reference) else ""
+
+
+def amount_said(said: Any) -> Decimal | None:
+    if isinstance(said, bool) or not isinstance(said, int | float | str):
+        return None
+    try:
+        amount = Decimal(str(said))
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and 0 <= amount < 1_000_000 else None
+
+
 Submitted = Accepted | Done | Failed | Rejected | Unknown
 Polled = Running | Done | Failed | NoAnswer
+Listed = Listing | NoAnswer
 News = Accepted | Done | Failed | Rejected | Unknown
