@@ -1,5 +1,6 @@
 """Every setting, read once from the environment (and `.env`). The README's table lists them."""
 
+from base64 import b64encode
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -78,6 +79,10 @@ _scheme = "https" if SANDBOX_CERTFILE else "http"
 SANDBOX_URL = env.read_url("SANDBOX_URL", f"{_scheme}://{SANDBOX_HOST}:{SANDBOX_PORT}")
 SANDBOX_SECONDS = env.read_seconds("SANDBOX_SECONDS", 4)
 SANDBOX_MINUTE = env.read_seconds("SANDBOX_MINUTE", 60)
+SANDBOX_HOOKS = env.read_choice("SANDBOX_HOOKS", "HINT", ("HINT", "STANDARD", "ED25519"))
+# Known to the site and to its sandbox, in whatever processes they run.
+_secret = salted_hmac("sandbox", "webhooks", secret=SECRET_KEY, algorithm="sha256").digest()
+SANDBOX_HOOK_SECRET = f"whsec_{b64encode(_secret).decode()}"
 PROVIDER_CA_BUNDLE = env.read_file("PROVIDER_CA_BUNDLE")
 RESULT_ORIGINS = env.read_origins("RESULT_ORIGINS")
 HTTP_ERRORS_REJECT = env.read_bool("HTTP_ERRORS_REJECT", False)

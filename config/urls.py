@@ -9,6 +9,7 @@ admin.site.index_title = _("Staff")
 
 urlpatterns = [
     path("admin/", admin.site.urls),
+    path("hooks/", include("providers.urls")),
     path("", include("jobs.urls")),
 ]
 

@@ -67,7 +67,7 @@ def _known_visitor(request: HttpRequest) -> str:
 
 def _is_to_be_told(request: HttpRequest, known: str) -> bool:
     """An id that was spent is replaced everywhere; a first one is given by pages only."""
-    is_page = not request.path.startswith(("/static/", "/admin/"))
+    is_page = not request.path.startswith(("/static/", "/admin/", "/hooks/"))
     return request.visitor != known and (is_page or bool(known))  # type: ignore[attr-defined]
 
 

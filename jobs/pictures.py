@@ -24,7 +24,7 @@ from jobs.leases import StageLease
 from jobs.models import Job, Picture
 from jobs.states import JobState
 from jobs.works import chosen_offer, fault_at, job_id_of, work_of
-from providers import download, gates, pool
+from providers import download, gates, hooks, pool
 from providers import ledger as calls
 from providers.answers import Submitted, Unknown, Why
 from providers.base import PictureRequest
@@ -116,6 +116,7 @@ def _request_of(job: Job, call: Call) -> PictureRequest:
         prompt=job.prompt,
         aspect_ratio=job.params.get("aspect_ratio", "1:1"),
         fault=fault_at(job, Offer(call.provider, call.model)),
+        hook_url=hooks.address_of(call),
     )
 
 

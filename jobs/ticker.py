@@ -17,7 +17,8 @@ from django.db import DatabaseError, connection
 from django.db.models import Q
 from django.utils import timezone
 
-from jobs import changes, engine, faultpoints, heartbeats, holders, leases, outcomes, queue
+from jobs import changes, engine, faultpoints, heartbeats, hints, holders, leases, outcomes, queue
+from jobs.hints import Confirmed
 from jobs.models import Stage
 from providers import ledger as calls
 from providers.answers import Done, Failed, NoAnswer, Polled, Running, Unknown, Why
@@ -39,7 +40,7 @@ class Ticker:
         self.token = uuid.uuid4()
         self.duty_lasts = duty_lasts or settings.TICKER_LEASE_LASTS
         self.pool = ThreadPoolExecutor(settings.POLL_THREADS, thread_name_prefix="poll")
-        self.polls: dict[Future[Polled], Call] = {}
+        self.polls: dict[Future[Polled | Confirmed], Call] = {}
         self._duty_until = self._look_for_dead_at = LONG_AGO
 
     def run(self, stop: threading.Event) -> None:
@@ -80,8 +81,14 @@ class Ticker:
             return
         calls.claim_polls(ready, now)
         faultpoints.reach("poll_claimed")
+        # Read after the claim: a hook that comes later than this moves the next look to then.
+        named = hints.ids_for(ready)
         for call in ready:
-            self.polls[self.pool.submit(_poll, call)] = call
+            reference = call.reference or named.get(call.pk)
+            if reference is None:
+                calls.rest_lost(call)
+            else:
+                self.polls[self.pool.submit(_poll, call, reference)] = call
 
     def collect(self) -> None:
         """Write down what finished polls said, one row at a time; a bad row stops no other."""
@@ -129,8 +136,11 @@ def tick_once_if_alone() -> bool:
         ticker.close()
 
 
-def follow_poll(call: Call, answer: Polled, now: datetime) -> None:
+def follow_poll(call: Call, answer: Polled | Confirmed, now: datetime) -> None:
     """A poll that failed means nothing, whatever its status: only the run's own end is news."""
+    if isinstance(answer, Confirmed):
+        hints.follow(call, answer, now)
+        return
     if isinstance(answer, Done | Failed):
         outcomes.apply(call, answer, now)
         return
@@ -206,18 +216,23 @@ def _decide_alone(call: Call, now: datetime) -> bool:
 def _decide(call: Call, now: datetime) -> bool:
     """Ends what needs no question; True when there is nothing to ask the provider."""
     if call.state == CallState.SENDING:
-        outcomes.apply(call, Unknown(Why("transport", rule="sender_lost")), now)
+        if now < call.answer_by:
+            calls.await_answer(call)
+        else:
+            outcomes.apply(call, Unknown(Why("transport", rule="sender_lost")), now)
         return True
-    if call.reference is None or now >= call.give_up_at:
+    if now >= call.give_up_at:
         if not outcomes.give_up(call, now):
             Call.objects.filter(pk=call.pk, state=CallState.GIVEN_UP).update(poll_at=None)
         return True
     return False
 
 
-def _poll(call: Call) -> Polled:
+def _poll(call: Call, reference: str) -> Polled | Confirmed:
     try:
-        return provider_named(call.provider).poll(str(call.reference))
+        if call.reference is None:
+            return hints.ask(call.provider, reference)
+        return provider_named(call.provider).poll(reference)
     except Exception as exc:  # the pool: one adapter's fault must not stop the others' polls
         log.exception("Adapter %s raised while polling call %s", call.provider, call.pk)
         return NoAnswer(Why("transport", text=type(exc).__name__))

@@ -1,11 +1,12 @@
 """The interface every provider's adapter has. One adapter file a provider; see CONTRIBUTING."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Literal, Protocol
 
 from providers.answers import Polled, Submitted
+from providers.webhooks import Hint
 
 
 @dataclass(frozen=True)
@@ -20,17 +21,21 @@ class Caps:
     currency: str
     day_zone: str = "UTC"
     """The time zone in which the provider's day begins."""
+    hook: Literal["signed", "hint", "none"] = "none"
+    """Its webhooks: signed, unsigned, or none at all."""
 
 
 @dataclass(frozen=True)
 class PictureRequest:
-    """One picture to make. `fault` is for the sandbox alone."""
+    """One picture to make. `fault` is for the sandbox alone; `hook_url` is where the provider may
+    report, and empty where nobody could reach it."""
 
     work: str
     model: str
     prompt: str
     aspect_ratio: str = "1:1"
     fault: str = ""
+    hook_url: str = ""
 
 
 def ignore_id(reference: str) -> None:
@@ -52,6 +57,10 @@ class Provider(Protocol):
 
     def poll(self, reference: str) -> Polled:
         """Ask what became of a run. Costs nothing, may be repeated at will."""
+        ...
+
+    def read_hook(self, headers: Mapping[str, str], body: bytes, now: datetime) -> Hint | None:
+        """What a webhook says, or None when its signature does not prove it."""
         ...
 
     def result_origins(self) -> frozenset[str]:

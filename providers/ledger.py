@@ -26,7 +26,7 @@ from providers.answers import (
 )
 from providers.models import Call
 from providers.registry import Offer, estimate_of, provider_named
-from providers.states import ENDS, EVIDENCE, LIVE, SOURCES, WALL, CallState
+from providers.states import ENDS, LIVE, SOURCES, WALL, CallState
 
 LATE_COLUMNS = ("cost", "result", "reference", "poll_at", "give_up_at")
 WEIGHT = {

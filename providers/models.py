@@ -186,3 +186,25 @@ class Gate(models.Model):
     def is_paused(self) -> bool:
         """Shut or half open: not every request gets in."""
         return self.paused_until is not None or self.exhausted_until is not None
+
+
+class Hook(models.Model):
+    """A webhook that came for a call: who it is from and the run it names, no body and no prompt.
+
+    It proves nothing: it says when to look, and what may be asked for (`providers.hooks`).
+    """
+
+    provider = models.CharField(max_length=40)
+    message_id = models.CharField(max_length=200)
+    call = models.ForeignKey(Call, on_delete=models.CASCADE, related_name="hooks")
+    received_at = models.DateTimeField()
+    reference = models.CharField(max_length=200, blank=True)
+    is_signed = models.BooleanField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["provider", "message_id"], name="hook_message_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider} {self.message_id}"

@@ -6,6 +6,7 @@ speaks it. Results live 7 days at Polza.
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache, partial
@@ -26,10 +27,12 @@ from providers.answers import (
     Submitted,
     Unknown,
     Why,
+    can_be_asked_for,
 )
 from providers.base import Caps, PictureRequest, ignore_id
 from providers.classify import OwnError, classify, unreadable
 from providers.http import Answer, BearerAuth, Client, polling_client
+from providers.webhooks import Ed25519Jwks, Hint, StandardWebhooks, Unsigned, Verifier, jwks_at
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +49,7 @@ class Polza:
         enqueue_only=True,
         result_ttl=timedelta(days=7),
         currency="RUB",
+        hook="hint",
     )
 
     def __init__(self, *, name: str, base_url: str, key: str) -> None:
@@ -77,7 +81,7 @@ class Polza:
 
     def _note_early_id(self, note_id: Callable[[str], None], headers: Mapping[str, str]) -> None:
         reference = headers.get(self.early_id_header, "") if self.early_id_header else ""
-        if _can_be_asked_for(reference):
+        if can_be_asked_for(reference):
             note_id(reference)
 
     def poll(self, reference: str) -> Polled:
@@ -100,6 +104,10 @@ class Polza:
         parts = urlsplit(self.base_url)
         return frozenset({f"{parts.scheme}://{parts.netloc}"})
 
+    def read_hook(self, headers: Mapping[str, str], body: bytes, now: datetime) -> Hint | None:
+        """Unsigned, as far as the published reference says."""
+        return Unsigned().verify(headers, body, now)
+
     def submit_url(self, request: PictureRequest) -> str:
         return f"{self.base_url}/v1/media"
 
@@ -109,7 +117,8 @@ class Polza:
 
 class SandboxPolza(Polza):
     """The local sandbox: Polza's contract, plus the fault that the person chose, and for one of
-    its faults an id in the headers, as other providers give it."""
+    its faults an id in the headers, as other providers give it. Its webhooks are signed in the
+    way that `SANDBOX_HOOKS` says."""
 
     early_id_header = "X-Generation-Id"
     caps = Caps(
@@ -119,6 +128,24 @@ class SandboxPolza(Polza):
         result_ttl=timedelta(days=7),
         currency="RUB",
     )
+
+    def __init__(self, *, name: str, base_url: str, key: str) -> None:
+        super().__init__(name=name, base_url=base_url, key=key)
+        self.caps = replace(
+            self.caps, hook="hint" if settings.SANDBOX_HOOKS == "HINT" else "signed"
+        )
+        self.verifier = self._verifier()
+
+    def _verifier(self) -> Verifier:
+        if settings.SANDBOX_HOOKS == "STANDARD":
+            return StandardWebhooks(settings.SANDBOX_HOOK_SECRET)
+        if settings.SANDBOX_HOOKS == "ED25519":
+            url = f"{self.base_url}/.well-known/jwks.json"
+            return Ed25519Jwks(partial(jwks_at, url, trust_env=False))
+        return Unsigned()
+
+    def read_hook(self, headers: Mapping[str, str], body: bytes, now: datetime) -> Hint | None:
+        return self.verifier.verify(headers, body, now)
 
     def submit_url(self, request: PictureRequest) -> str:
         if request.fault == "refuse":
@@ -142,6 +169,7 @@ def _media_request(request: PictureRequest) -> dict[str, Any]:
             "aspect_ratio": request.aspect_ratio,
             "output_format": "png",
             "max_images": 1,
+            **({"callBackUrl": request.hook_url} if request.hook_url else {}),
         },
         "provider": {"allow_fallbacks": False},
     }
@@ -154,14 +182,9 @@ def _read_submitted(reply: Answer) -> Accepted | Unknown:
     reference = body.get("id")
     if type(reference) is int:
         reference = str(reference)
-    if isinstance(reference, str) and _can_be_asked_for(reference):
+    if isinstance(reference, str) and can_be_asked_for(reference):
         return Accepted(reference)
     return unreadable("no usable id", http=reply.status)
-
-
-def _can_be_asked_for(reference: str) -> bool:
-    """Fit for a column and for an address; "." and ".." would ask for something else."""
-    return len(reference) <= 200 and reference.isprintable() and bool(reference.strip(". "))
 
 
 def _read_polled(body: dict[str, Any]) -> Running | Done | Failed:

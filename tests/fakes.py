@@ -18,6 +18,7 @@ from providers.accounts import ProviderAccount
 from providers.answers import Accepted, Artifact, Done, Polled, Running, Submitted
 from providers.base import Caps, PictureRequest, ignore_id
 from providers.registry import Offer
+from providers.webhooks import Hint, Unsigned
 
 OFFER = Offer("fake", "brush-1")
 SPARE = Offer("spare", "brush-2")
@@ -43,6 +44,7 @@ class FakeProvider:
         enqueue_only=True,
         result_ttl=timedelta(days=7),
         currency="RUB",
+        hook="hint",
     )
 
     def __init__(self) -> None:
@@ -71,6 +73,9 @@ class FakeProvider:
     def poll(self, reference: str) -> Polled:
         self.asked.append(reference)
         return self.polls.get(reference, Running("processing"))
+
+    def read_hook(self, headers, body: bytes, now: datetime) -> Hint | None:
+        return Unsigned().verify(headers, body, now)
 
     def result_origins(self) -> frozenset[str]:
         return frozenset()

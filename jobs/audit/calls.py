@@ -29,10 +29,11 @@ def live_call_is_looked_at_in_time(now: datetime) -> Iterator[Finding]:
     return each(live.filter(poll_at__gt=Greatest("give_up_at", "answer_by")))
 
 
-@check("A call ended by evidence, but is still looked at.")
+@check("A call ended by evidence, but is still looked at, although no webhook came for it.")
 def ended_call_rests(now: datetime) -> Iterator[Finding]:
     evidence = [CallState.SUCCEEDED, CallState.REJECTED, CallState.FAILED]
-    return each(Call.objects.filter(state__in=evidence, late_outcome="", poll_at__isnull=False))
+    looked_at = Call.objects.filter(poll_at__isnull=False, hooks=None)
+    return each(looked_at.filter(state__in=evidence, late_outcome=""))
 
 
 @check("A call's money cannot be right: no currency, below zero, or beyond all reason.")

@@ -45,6 +45,7 @@ SAYS = {
     "gate_one_a_model": "A provider or model has two gates.",
     "gate_paused_says_why": "A paused gate does not say why or since when.",
     "grant_slots_within_reason": "A grant is beyond all reason.",
+    "hook_message_once": "One webhook is kept twice.",
     "job_ended_once_ended": "A job's state and the time of its end disagree.",
     "job_failed_says_why": "A failed job has no reason.",
     "job_form_once": "One form has made more than one job.",

@@ -48,6 +48,13 @@ def round_of(ticker: Ticker) -> None:
     ticker.collect()
 
 
+def leave_sending() -> None:
+    """As a sender that died leaves its calls, when their answers are overdue."""
+    at = timezone.now()
+    times = {"answer_by": at, "poll_at": at}
+    Call.objects.update(state="sending", reference=None, accepted_at=None, **times)
+
+
 def state_of(job: Job) -> str:
     return Job.objects.get(pk=job.pk).state
 
@@ -125,7 +132,7 @@ def test_a_lost_submit_is_given_up_after_its_own_retention(clock, order, fake, t
 
 
 def test_a_sender_that_never_reported_leaves_an_unknown(running, ticker, clock):
-    Call.objects.update(state="sending", reference=None, accepted_at=None, poll_at=timezone.now())
+    leave_sending()
     round_of(ticker)
     assert Call.objects.get().rule == "sender_lost"
     assert state_of(running) == "in_doubt"
@@ -147,7 +154,7 @@ def test_a_call_that_cannot_be_decided_stops_no_other(clock, order, ticker):
     for _ in range(2):
         engine.advance(order().pk)
     lost, other = Call.objects.order_by("pk")
-    Call.objects.update(state="sending", reference=None, accepted_at=None, poll_at=timezone.now())
+    leave_sending()
     Call.objects.filter(pk=lost.pk).update(work="image:no-uuid")
     round_of(ticker)
     assert Call.objects.get(pk=other.pk).state == "unknown"

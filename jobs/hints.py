@@ -1,0 +1,58 @@
+"""What the ticker makes of an id that a webhook named: ask for it, and believe the answer alone.
+
+Only the provider's own word to an authenticated question shows that the run exists under our key.
+Two different ids for one call cannot both be right, so none is taken.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+
+from jobs import outcomes
+from providers import hooks
+from providers.answers import Accepted, Done, Failed, NoAnswer, Running
+from providers.models import Call
+from providers.registry import provider_named
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """The provider knows the run that a hook named, and says this of it."""
+
+    reference: str
+    answer: Running | Done | Failed
+
+
+def ids_for(calls: Sequence[Call]) -> dict[int, str]:
+    """The id to ask for, by call, for those that have none of their own and exactly one named."""
+    unnamed = [call for call in calls if call.reference is None]
+    found = {}
+    for call_id, ids in hooks.ids_named_for(unnamed).items() if unnamed else ():
+        if len(ids) == 1:
+            found[call_id] = ids[0]
+        else:
+            _warn_of_several(call_id)
+    return found
+
+
+def ask(provider: str, reference: str) -> Confirmed | NoAnswer:
+    answer = provider_named(provider).poll(reference)
+    return answer if isinstance(answer, NoAnswer) else Confirmed(reference, answer)
+
+
+def follow(call: Call, found: Confirmed, now: datetime) -> None:
+    """The id is recorded first, unless it belongs to another call; then what became of the run."""
+    recorded = outcomes.apply(call, Accepted(found.reference), now)
+    is_ours = recorded.call.reference == found.reference
+    if is_ours and isinstance(found.answer, Done | Failed):
+        outcomes.apply(call, found.answer, now)
+
+
+@lru_cache(maxsize=1000)
+def _warn_of_several(call_id: int) -> None:
+    """Once a call: it would come with every look."""
+    log.warning("Webhooks name several runs for call %s: none is taken", call_id)
