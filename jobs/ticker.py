@@ -20,6 +20,7 @@ from django.utils import timezone
 from jobs import changes, engine, faultpoints, heartbeats, hints, holders, leases, outcomes, queue
 from jobs.hints import Confirmed
 from jobs.models import Stage
+from jobs.searches import Searches
 from providers import ledger as calls
 from providers.answers import Done, Failed, NoAnswer, Polled, Running, Unknown, Why
 from providers.models import Call
@@ -41,6 +42,7 @@ class Ticker:
         self.duty_lasts = duty_lasts or settings.TICKER_LEASE_LASTS
         self.pool = ThreadPoolExecutor(settings.POLL_THREADS, thread_name_prefix="poll")
         self.polls: dict[Future[Polled | Confirmed], Call] = {}
+        self.searches = Searches(self.pool)
         self._duty_until = self._look_for_dead_at = LONG_AGO
 
     def run(self, stop: threading.Event) -> None:
@@ -73,7 +75,8 @@ class Ticker:
         leases.drop_duty(DUTY, self.token)
 
     def poll_due(self, now: datetime) -> None:
-        """Give each due call to the pool, the longest due first; decide those without an id."""
+        """Give each due call to the pool, the longest due first; those without an id are looked
+        for in their provider's list."""
         asked = {call.pk for call in self.polls.values()}
         due = [call for call in Call.objects.due(now)[:MOST_A_TICK] if call.pk not in asked]
         ready = [call for call in due if not _decide_alone(call, now)]
@@ -83,12 +86,16 @@ class Ticker:
         faultpoints.reach("poll_claimed")
         # Read after the claim: a hook that comes later than this moves the next look to then.
         named = hints.ids_for(ready)
+        lost = []
         for call in ready:
             reference = call.reference or named.get(call.pk)
-            if reference is None:
-                calls.rest_lost(call)
-            else:
+            if reference:
                 self.polls[self.pool.submit(_poll, call, reference)] = call
+            elif call.state == CallState.UNKNOWN:
+                lost.append(call)
+            else:
+                calls.rest_lost(call)
+        self.searches.start(lost, now)
 
     def collect(self) -> None:
         """Write down what finished polls said, one row at a time; a bad row stops no other."""
@@ -102,6 +109,7 @@ class Ticker:
             except Exception:
                 log.exception("The answer about call %s could not be taken in", call.pk)
             faultpoints.reach("poll_recorded")
+        self.searches.collect()
 
     def free_dead(self, now: datetime) -> None:
         """End the leases of processes that died on this machine, without waiting them out."""
@@ -129,7 +137,7 @@ def tick_once_if_alone() -> bool:
     try:
         if not ticker.tick():
             return False
-        wait(list(ticker.polls), timeout=STAND_IN_WAIT)
+        wait([*ticker.polls, *ticker.searches.running], timeout=STAND_IN_WAIT)
         ticker.collect()
         return True
     finally:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
 
-from providers.answers import Polled, Submitted
+from providers.answers import Listed, Polled, Submitted
 from providers.webhooks import Hint
 
 
@@ -57,6 +57,11 @@ class Provider(Protocol):
 
     def poll(self, reference: str) -> Polled:
         """Ask what became of a run. Costs nothing, may be repeated at will."""
+        ...
+
+    def runs_between(self, since: datetime, until: datetime) -> Listed:
+        """Every run of this account's key that began then, by the provider's own list. Costs
+        nothing."""
         ...
 
     def read_hook(self, headers: Mapping[str, str], body: bytes, now: datetime) -> Hint | None:

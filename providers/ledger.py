@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import DateTimeField, F, Value
+from django.db.models.functions import Least
 
 from providers.answers import (
     Accepted,
@@ -176,8 +177,10 @@ def rest_lost(call: Call) -> None:
 
 
 def next_look(call: Call, now: datetime) -> datetime:
-    """Every 3 s until the deadline, then more slowly; never past the retention."""
-    every = settings.POLL_EVERY if now < call.deadline_at else slow_interval(call, now)
+    """Every 3 s until the deadline, then more slowly, as is what has no id; never past the
+    retention."""
+    is_quick = call.reference is not None and now < call.deadline_at
+    every = settings.POLL_EVERY if is_quick else slow_interval(call, now)
     return min(now + every * random.uniform(0.9, 1.1), call.give_up_at)
 
 
@@ -223,8 +226,9 @@ def _columns_of(news: News, now: datetime) -> tuple[CallState, dict]:
         case Rejected(why):
             return CallState.REJECTED, {**_ended(why, now), "cost": 0, "again_at": _again(why, now)}
         case Unknown(why):
-            # Nothing can be asked without an id; the end of retention is the next thing to see.
-            return CallState.UNKNOWN, {**_reason(why), "poll_at": F("give_up_at")}
+            # Without an id the provider's list is asked, where it may be (`providers.lost`).
+            soon = Value(now + settings.POLL_EVERY, output_field=DateTimeField())
+            return CallState.UNKNOWN, {**_reason(why), "poll_at": Least(soon, F("give_up_at"))}
     raise TypeError(f"no news: {news!r}")
 
 

@@ -8,26 +8,30 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from django.conf import settings
 
+from providers import polza_history as history
 from providers.answers import (
     Accepted,
     Artifact,
     Done,
     Failed,
     Kind,
+    Listed,
     NoAnswer,
     Polled,
     Running,
     Submitted,
     Unknown,
     Why,
+    amount_said,
     can_be_asked_for,
+    reference_said,
 )
 from providers.base import Caps, PictureRequest, ignore_id
 from providers.classify import OwnError, classify, unreadable
@@ -38,6 +42,7 @@ log = logging.getLogger(__name__)
 
 CONTENT_CODES = ("CONTENT", "MODERATION", "SAFETY", "NSFW")
 CLOSED_PORT = "http://127.0.0.1:1"
+HISTORY = "/v1/history/generations"
 
 
 class Polza:
@@ -85,10 +90,18 @@ class Polza:
             note_id(reference)
 
     def poll(self, reference: str) -> Polled:
-        # What runs on this machine is not asked through a proxy.
+        body = self._ask(f"/v1/media/{quote(reference, safe='')}")
+        return body if isinstance(body, NoAnswer) else _read_polled(body)
+
+    def runs_between(self, since: datetime, until: datetime) -> Listed:
+        return history.read(lambda page: self._ask(HISTORY, **page), since, until)
+
+    def _ask(self, path: str, **query: str) -> dict[str, Any] | NoAnswer:
+        """A GET. What runs on this machine is not asked through a proxy."""
         reply = polling_client(trust_env=self.caps.cloud).exchange(
             "GET",
-            f"{self.base_url}/v1/media/{quote(reference, safe='')}",
+            f"{self.base_url}{path}",
+            params=query,
             auth=self.auth,
             total=settings.POLL_TIMEOUT,
         )
@@ -98,7 +111,7 @@ class Polza:
         if reply.status != 200 or not isinstance(body, dict):
             own = _own_error(reply) or OwnError()
             return NoAnswer(Why("provider", http=reply.status, code=own.code, text=own.text))
-        return _read_polled(body)
+        return body
 
     def result_origins(self) -> frozenset[str]:
         parts = urlsplit(self.base_url)
@@ -179,10 +192,8 @@ def _read_submitted(reply: Answer) -> Accepted | Unknown:
     body = reply.json()
     if not isinstance(body, dict):
         return unreadable("no JSON object", http=reply.status)
-    reference = body.get("id")
-    if type(reference) is int:
-        reference = str(reference)
-    if isinstance(reference, str) and can_be_asked_for(reference):
+    reference = reference_said(body.get("id"))
+    if reference:
         return Accepted(reference)
     return unreadable("no usable id", http=reply.status)
 
@@ -261,15 +272,5 @@ def _cost(usage: Any) -> Decimal | None:
     """RUB as the provider said it; None when it said nothing usable."""
     if not isinstance(usage, dict):
         return None
-    said = (_amount(usage.get(name)) for name in ("cost_rub", "cost"))
+    said = (amount_said(usage.get(name)) for name in ("cost_rub", "cost"))
     return next((amount for amount in said if amount is not None), None)
-
-
-def _amount(said: Any) -> Decimal | None:
-    if isinstance(said, bool) or not isinstance(said, int | float | str):
-        return None
-    try:
-        amount = Decimal(str(said))
-    except InvalidOperation:
-        return None
-    return amount if amount.is_finite() and 0 <= amount < 1_000_000 else None

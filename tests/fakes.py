@@ -4,7 +4,7 @@ import base64
 import io
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -15,7 +15,17 @@ from jobs.models import Job
 from jobs.ordering import PictureOrder, order_picture
 from providers import registry
 from providers.accounts import ProviderAccount
-from providers.answers import Accepted, Artifact, Done, Polled, Running, Submitted
+from providers.answers import (
+    Accepted,
+    Artifact,
+    Done,
+    Listed,
+    Listing,
+    Polled,
+    Run,
+    Running,
+    Submitted,
+)
 from providers.base import Caps, PictureRequest, ignore_id
 from providers.registry import Offer
 from providers.webhooks import Hint, Unsigned
@@ -53,6 +63,9 @@ class FakeProvider:
         self.sent: list[PictureRequest] = []
         self.early_ids: list[str] = []
         self.asked: list[str] = []
+        self.listing: Listed | None = None
+        self.runs: list[Run] = []
+        self.listed: list[tuple[datetime, datetime]] = []
 
     def submit(
         self,
@@ -76,6 +89,11 @@ class FakeProvider:
 
     def read_hook(self, headers, body: bytes, now: datetime) -> Hint | None:
         return Unsigned().verify(headers, body, now)
+
+    def runs_between(self, since: datetime, until: datetime) -> Listed:
+        """What a test laid down as the answer, or a whole list of its runs."""
+        self.listed.append((since, until))
+        return self.listing or Listing(tuple(self.runs), datetime.now(UTC))
 
     def result_origins(self) -> frozenset[str]:
         return frozenset()

@@ -82,12 +82,12 @@ def test_the_request_leaves_after_its_row_is_committed(clock, order, fake, monke
     assert seen == [["sending"]]
 
 
-def test_unknown_keeps_the_slot_and_is_in_doubt(clock, order, fake):
+def test_unknown_keeps_the_slot_and_is_in_doubt(clock, order, fake, settings):
     fake.submits = [Unknown(Why("transport", rule="lost"))]
     job = order()
     engine.advance(job.pk)
     assert ends(job) == ("in_doubt", "transport", "pending")
-    assert call_of(job).poll_at == call_of(job).give_up_at
+    assert call_of(job).poll_at == timezone.now() + settings.POLL_EVERY
 
 
 def test_an_adapter_that_raises_leaves_an_unknown(clock, order, fake):

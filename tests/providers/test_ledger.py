@@ -131,9 +131,9 @@ def test_accepted_call_is_polled_soon_and_pursued_as_long_as_results_live(now, s
     assert call.give_up_at == now + settings.RESULT_RETENTION
 
 
-def test_unknown_call_without_an_id_is_next_seen_at_the_end_of_its_retention(now):
+def test_unknown_call_without_an_id_is_looked_for_soon(now, settings):
     call = call_in("unknown", now)
-    assert call.poll_at == call.give_up_at
+    assert call.poll_at == now + settings.POLL_EVERY
     assert (call.why, call.rule) == ("transport", "lost")
 
 

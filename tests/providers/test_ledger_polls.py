@@ -35,6 +35,13 @@ def test_looks_are_spread_over_the_interval(now, age, every):
     assert max(waits) - min(waits) > 0.1 * every
 
 
+@pytest.mark.parametrize(("age", "every"), [(timedelta(), 30 * SECOND), (DAY, 600 * SECOND)])
+def test_what_has_no_id_is_looked_for_in_the_slow_lane(now, settings, age, every):
+    settings.LOST_RETENTION = 7 * DAY
+    call, moment = call_in("unknown", now), now + age
+    assert 0.9 * every <= ledger.next_look(call, moment) - moment <= 1.1 * every
+
+
 @pytest.mark.parametrize("before_the_end", [SECOND, timedelta()])
 def test_no_look_is_put_past_the_retention(now, before_the_end):
     call = call_in("accepted", now)

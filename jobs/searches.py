@@ -1,0 +1,109 @@
+"""Looking for lost submits: the threads ask a provider for its list, the main thread decides.
+
+Unknown without an id ──> runs_between (thread) ──> find_lost ──> apply: accepted or rejected
+                                                             └──> looked at again later
+"""
+
+import logging
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import DatabaseError, transaction
+from django.utils import timezone
+
+from jobs import outcomes
+from jobs.models import Job
+from jobs.works import job_id_of
+from providers import ledger as calls
+from providers import lost
+from providers.answers import Accepted, Listed, News, NoAnswer, Rejected, Why
+from providers.lost import CannotTell, Found, NotExecuted, Span
+from providers.models import Call
+from providers.registry import provider_named
+from providers.states import CallState
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Search:
+    """One account's calls, by the stretches of time that its list is asked for."""
+
+    provider: str
+    parts: tuple[tuple[Span, list[Call]], ...]
+
+
+class Searches:
+    """At most one at a time an account: a call that comes meanwhile has its turn at its next
+    look."""
+
+    def __init__(self, pool: Executor) -> None:
+        self.pool = pool
+        self.running: dict[Future[list[Listed]], Search] = {}
+
+    def start(self, wanted: list[Call], now: datetime) -> None:
+        """`wanted` are claimed and have no id. A list that would prove nothing is not asked for."""
+        busy = {search.provider for search in self.running.values()}
+        by_provider: dict[str, list[Call]] = {}
+        for call in wanted:
+            if not lost.can_be_searched(call.provider):
+                _note(call, CannotTell("not_exclusive"))
+            elif call.provider not in busy:
+                by_provider.setdefault(call.provider, []).append(call)
+        for provider, group in by_provider.items():
+            search = Search(provider, tuple(lost.spans_of(group, now)))
+            self.running[self.pool.submit(_ask, search)] = search
+
+    def collect(self) -> None:
+        """Follow the lists that came, one call at a time; a bad row stops no other."""
+        for future in [future for future in self.running if future.done()]:
+            search = self.running.pop(future)
+            for (_, group), listing in zip(search.parts, future.result(), strict=True):
+                for call in group:
+                    _follow_alone(call, listing)
+
+
+def follow(call: Call, listing: Listed, now: datetime) -> None:
+    """What is found is polled like any other; what was not executed gives its slot back, or
+    another provider is asked."""
+    verdict = lost.find_lost(call, listing)
+    if isinstance(verdict, CannotTell):
+        _note(call, verdict)
+        return
+    with transaction.atomic():
+        # Under the job's lock: what was given up or heard of since it was read is left alone.
+        Job.objects.select_for_update().get(pk=job_id_of(call.work))
+        if Call.objects.filter(pk=call.pk, state=CallState.UNKNOWN, reference=None).exists():
+            outcomes.apply(call, _news_of(verdict), now)
+
+
+def _news_of(verdict: Found | NotExecuted) -> News:
+    if isinstance(verdict, Found):
+        return Accepted(verdict.reference)
+    return Rejected(Why("transport", rule="not_executed", text=verdict.evidence))
+
+
+def _note(call: Call, verdict: CannotTell) -> None:
+    calls.note_answer(call, f"cannot tell: {verdict.why}")
+
+
+def _follow_alone(call: Call, listing: Listed) -> None:
+    try:
+        follow(call, listing, timezone.now())
+    except DatabaseError:
+        raise
+    except Exception:
+        log.exception("What became of call %s could not be decided", call.pk)
+
+
+def _ask(search: Search) -> list[Listed]:
+    return [_list(search.provider, span) for span, _ in search.parts]
+
+
+def _list(provider: str, span: Span) -> Listed:
+    try:
+        return provider_named(provider).runs_between(span.begins, span.ends)
+    except Exception as exc:  # the pool: one adapter's fault must not stop the others
+        log.exception("Adapter %s raised while listing its runs", provider)
+        return NoAnswer(Why("transport", text=type(exc).__name__))
