@@ -266,7 +266,7 @@ def _back_to_the_queue(job: Job, call: Call, others: Sequence[Candidate], now: d
     since = stage.waiting_since or now
     last_try = since + settings.POOL_WAIT
     turns = [max(other.not_before or now, now) for other in others]
-    if now >= last_try and not any(other.after == call for other in others):
+    if now >= last_try and not any(other.is_new for other in others):
         return False
     event, facts = _story_of(call, min(turns), now)
     if not changes.move(job.pk, JobState.QUEUED, event=event, now=now, **facts):

@@ -20,6 +20,8 @@ class Candidate:
     `not_before` is as long as this provider asked to be left alone by this work."""
 
     offer: Offer
+    is_new: bool = True
+    """Not asked for this work before."""
     after: Call | None = None
     rule: str = ""
     not_before: datetime | None = None
@@ -40,9 +42,9 @@ def candidates(chosen: Offer, calls: Sequence[Call]) -> list[Candidate]:
             continue
         not_before = _turn_of(asked, calls) if asked else None
         if offer == chosen:
-            found.append(Candidate(offer, not_before=not_before))
+            found.append(Candidate(offer, asked is None, not_before=not_before))
         else:
-            found.append(Candidate(offer, last, rule, not_before))
+            found.append(Candidate(offer, asked is None, last, rule, not_before))
     return found
 
 

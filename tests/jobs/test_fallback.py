@@ -224,6 +224,15 @@ def test_the_wait_ends_with_the_slot_back(order, fake, clock, settings):
     assert reread(waiting).attempt.cost_nothing
 
 
+def test_the_wait_ends_also_where_everybody_is_busy(order, fake, spare, clock, settings):
+    fake.submits, spare.submits = [BUSY] * 100, [BUSY] * 100
+    job = order()
+    while timezone.now() <= job.created_at + settings.POOL_WAIT + timedelta(seconds=40):
+        engine.advance(job.pk)
+        clock.shift(timedelta(seconds=5))
+    assert ends(job) == ("failed", "rate", "failed")
+
+
 def test_a_429_is_never_repeated_within_a_request(order, fake):
     fake.submits = [BUSY]
     engine.advance(order().pk)

@@ -21,7 +21,7 @@ ACTIONS = {"cancel", "download", "reuse", "again", "edit", "restart", "stop_wait
 
 def written_events() -> set[str]:
     """Every name that some code of this app writes into a job's history."""
-    found = {"busy", "overslept"}
+    found = {"busy", "fallback", "overslept"}
     for path in CODE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             is_event = isinstance(node, ast.keyword) and node.arg == "event"
@@ -62,7 +62,7 @@ def test_every_tone_of_a_message_has_its_colours():
 
 
 def test_every_reason_of_a_failure_has_words():
-    assert set(wording.REASONS) == {*get_args(Kind), "not_fetched", "unwanted"}
+    assert set(wording.REASONS) == {*get_args(Kind), "cap", "not_fetched", "unwanted"}
 
 
 def test_every_event_has_words():
