@@ -1,19 +1,30 @@
 """The one table of faults: what the sandbox does on the wire, and how everything must end.
 
 Read by the sandbox (by name, `executions` and `charges`), by the new-picture form and by the
-tests. The ends are those of a site without fallback, webhooks and the search for lost submits.
+tests. The ends are those of a site without fallback, webhooks and the search for lost submits;
+`hooked` is that of a site that webhooks reach.
 A fault travels as the header `X-Sandbox-Fault`, the work it is for as `X-Sandbox-Work`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
+
+
+class End(NamedTuple):
+    call: str
+    attempt: str
+    job: str
+    reason: str
+
+
+DELIVERED = End("succeeded", "success", "ready", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +40,8 @@ class Fault:
     charges: int
     # Past the deadline for a while, so the job shows in_doubt before its end.
     in_doubt_first: bool = False
+    # The end where webhooks reach the site; None where it is the same.
+    hooked: End | None = None
 
 
 def _ready(
@@ -38,23 +51,41 @@ def _ready(
 
 
 def _rejected(
-    name: str, title: StrPromise, says: StrPromise, *, reason: str, executions: int = 0
+    name: str,
+    title: StrPromise,
+    says: StrPromise,
+    *,
+    reason: str,
+    executions: int = 0,
+    hooked: End | None = None,
 ) -> Fault:
     end = ("rejected", "failed", "failed", reason)
-    return Fault(name, title, says, *end, executions, executions)
+    return Fault(name, title, says, *end, executions, executions, hooked=hooked)
 
 
 def _unknown(
-    name: str, title: StrPromise, says: StrPromise, *, reason: str = "transport", executions: int
+    name: str,
+    title: StrPromise,
+    says: StrPromise,
+    *,
+    reason: str = "transport",
+    executions: int,
+    hooked: End | None = None,
 ) -> Fault:
     end = ("unknown", "pending", "in_doubt", reason)
-    return Fault(name, title, says, *end, executions, executions)
+    return Fault(name, title, says, *end, executions, executions, hooked=hooked)
 
 
 def _failed(
-    name: str, title: StrPromise, says: StrPromise, *, reason: str = "provider", charges: int
+    name: str,
+    title: StrPromise,
+    says: StrPromise,
+    *,
+    reason: str = "provider",
+    charges: int,
+    hooked: End | None = None,
 ) -> Fault:
-    return Fault(name, title, says, "failed", "failed", "failed", reason, 1, charges)
+    return Fault(name, title, says, "failed", "failed", "failed", reason, 1, charges, False, hooked)
 
 
 def _not_fetched(name: str, title: StrPromise, says: StrPromise) -> Fault:
@@ -117,6 +148,7 @@ FAULTS = (
         _("Reports an error of its own, yet draws the picture and bills it."),
         reason="provider",
         executions=1,
+        hooked=End("rejected", "failed", "ready", ""),
     ),
     # Its answer to the request says nothing
     _unknown(
@@ -211,6 +243,51 @@ FAULTS = (
         reason="provider",
         executions=1,
     ),
+    # Its answer is lost; where the site has an address to report to, it reports by itself
+    _unknown(
+        "hook_ok",
+        _("Lost answer, then a webhook"),
+        _("Drops the line, and reports the finished picture to the site by itself."),
+        executions=1,
+        hooked=DELIVERED,
+    ),
+    _unknown(
+        "hook_dup",
+        _("Lost answer, then a webhook three times"),
+        _("Drops the line, and reports the finished picture three times at once."),
+        executions=1,
+        hooked=DELIVERED,
+    ),
+    _unknown(
+        "hook_early",
+        _("Webhook, then a lost answer"),
+        _("Reports the work before it would answer, and then drops the line."),
+        executions=1,
+        hooked=DELIVERED,
+    ),
+    _unknown(
+        "hook_late",
+        _("Lost answer, then a late webhook"),
+        _("Drops the line, and reports the picture only 20 minutes later."),
+        executions=1,
+        hooked=DELIVERED,
+    ),
+    # It takes the request; its report to the site is worth nothing
+    _ready(
+        "hook_bad_sig",
+        _("Forged webhook"),
+        _("Draws the picture, while a forged report names another one."),
+    ),
+    _ready(
+        "hook_stale",
+        _("Webhook of an hour ago"),
+        _("Draws the picture, and reports it under the time of an hour ago."),
+    ),
+    _ready(
+        "hook_unknown",
+        _("Webhook to a wrong address"),
+        _("Draws the picture, and reports it to an address that does not exist."),
+    ),
     # It takes the request and reports how the work went
     _ready(
         "slow_14",
@@ -258,6 +335,7 @@ FAULTS = (
         _("Failure, later taken back"),
         _("Reports a failure, and would say later that the picture is there and billed."),
         charges=1,
+        hooked=End("failed", "failed", "ready", ""),
     ),
     _failed(
         "no_output",

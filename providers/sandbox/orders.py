@@ -36,6 +36,7 @@ class Order:
     prompt: str
     aspect_ratio: str
     is_async: bool
+    callback_url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ def read_order(headers: Message, body: bytes) -> Order:
         prompt=prompt,
         aspect_ratio=aspect_ratio,
         is_async=asked.get("async") is True,
+        callback_url=_read_callback(asked),
     )
 
 
@@ -86,6 +88,13 @@ def model_asked_for(body: bytes) -> str:
     except (ValueError, KeyError, TypeError):
         return ""
     return model if isinstance(model, str) and _is_text(model) else ""
+
+
+def _read_callback(asked: dict) -> str:
+    url = asked["input"].get("callBackUrl", "")
+    if not isinstance(url, str) or not _is_text(url):
+        raise Refusal(422, "VALIDATION_ERROR", "Недопустимое значение input.callBackUrl")
+    return url
 
 
 def _read_fault(name: str) -> Fault:

@@ -14,6 +14,7 @@ from providers.sandbox import answers, tricks
 from providers.sandbox.bill import Bill, Generation
 from providers.sandbox.drawing import draw_picture
 from providers.sandbox.faults import Fault
+from providers.sandbox.hooks import Sender
 from providers.sandbox.orders import (
     HistoryPage,
     Refusal,
@@ -31,6 +32,7 @@ SLOW_MINUTES = {"slow_14": 14, "slow_16": 16, "slow_40": 40}
 
 class SandboxListener(Listener):
     bill: Bill
+    hooks: Sender
     seconds: float
     minute: float
 
@@ -71,6 +73,7 @@ class Routes(Line):
         generation = self.server.bill.execute(
             order, now=time.time(), seconds=self.server.runs_for(order.fault)
         )
+        self._promise_hook(generation, order.callback_url)
         answer = answers.as_json(answers.accepted(generation))
         if trick:
             return trick(self, answer)
@@ -79,6 +82,11 @@ class Routes(Line):
             answer = self._look_at(generation, poll=0)
         # Documented as 200 in one place and as 201 in another.
         return self.reply(200 if answers.is_even(generation) else 201, answer)
+
+    def _promise_hook(self, generation: Generation, url: str) -> None:
+        self.server.hooks.promise(
+            generation, url, base_url=self._base_url(), minute=self.server.minute
+        )
 
     def _hold_until_done(self, generation: Generation) -> None:
         left = generation.completes_at - time.time()
@@ -101,6 +109,8 @@ class Routes(Line):
                 self.reply(200, answers.as_json({"amount": str(self.server.bill.balance())}))
             case ["f", name]:
                 self._fetch(name)
+            case [".well-known", "jwks.json"]:
+                self.reply(200, answers.as_json(self.server.hooks.signer.jwks()))
             case ["_ledger"]:
                 self.reply(200, answers.as_json(self.server.bill.ledger(query.get("work"))))
             case _:

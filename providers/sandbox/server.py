@@ -11,6 +11,7 @@ from threading import Thread
 from typing import Self
 
 from providers.sandbox.bill import Bill
+from providers.sandbox.hooks import Sender, Signer
 from providers.sandbox.routes import Routes, SandboxListener
 
 
@@ -18,7 +19,8 @@ class SandboxServer:
     """Binds at once: OSError if the port is busy, sqlite3.Error if the bill cannot be written.
 
     `seconds` is how long a picture takes, `minute` how long a minute of the slow faults lasts,
-    `tls` the files of a certificate and its key. Port 0 takes any free one.
+    `tls` the files of a certificate and its key, `signer` signs its webhooks. Port 0 takes any
+    free one.
     """
 
     def __init__(
@@ -30,6 +32,7 @@ class SandboxServer:
         seconds: float = 4.0,
         minute: float = 60.0,
         tls: tuple[Path | str, Path | str] | None = None,
+        signer: Signer | None = None,
     ) -> None:
         self._listener = SandboxListener((host, port), Routes, _read_certificate(tls))
         try:
@@ -38,18 +41,21 @@ class SandboxServer:
             self._listener.server_close()
             raise
         self._listener.seconds, self._listener.minute = seconds, minute
+        self._listener.hooks = Sender(signer)
         self._thread: Thread | None = None
         self.port: int = self._listener.server_address[1]
         shown_host = f"[{host}]" if ":" in host else host
         self.url = f"{'https' if tls else 'http'}://{shown_host}:{self.port}"
 
     def start(self) -> None:
+        self._listener.hooks.start()
         self._thread = Thread(target=self._listener.serve_forever, args=(0.1,), daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
         """Ends open connections too, also those whose answer a fault holds back."""
         self._listener.stopping.set()
+        self._listener.hooks.stop()
         if self._thread:
             # Wakes the accepting thread at once; it would look up every tenth of a second.
             with suppress(OSError):

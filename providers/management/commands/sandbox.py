@@ -10,6 +10,7 @@ from threading import Event
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from providers.sandbox.hooks import Signer
 from providers.sandbox.server import SandboxServer
 
 BILL_NAME = "sandbox.sqlite3"
@@ -70,6 +71,7 @@ def _open_server(options: dict) -> SandboxServer:
             seconds=options["seconds"],
             minute=options["minute"],
             tls=_certificate_files(options["certfile"], options["keyfile"]),
+            signer=Signer(settings.SANDBOX_HOOKS, settings.SANDBOX_HOOK_SECRET),
         )
     except sqlite3.Error as exc:
         raise CommandError(f"sandbox: cannot write its bill {bill_path}: {exc}") from None

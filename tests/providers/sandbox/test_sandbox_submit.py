@@ -22,6 +22,7 @@ GATEWAY_PAGES = [
     (f"html_{status}{suffix}", status) for status in (502, 504, 524) for suffix in ("", "_executed")
 ]
 LOST_LINES = {"drop_before", "drop_after", "cut_body", "cut_chunked"}
+LOST_LINES |= {"hook_ok", "hook_dup", "hook_early", "hook_late"}
 HELD_LINES = {"hang_after", "drip"}
 ANSWERED = [fault for fault in FAULTS if fault.name not in LOST_LINES | HELD_LINES | {"refuse"}]
 
