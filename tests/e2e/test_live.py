@@ -28,6 +28,16 @@ WATCH_STATUS = """() => {
     new MutationObserver(() => window.said.push(performance.now()))
         .observe(document.querySelector('#status'), {childList: true, characterData: true});
 }"""
+# `sources` are the streams that a page opened, `closes` what it was told when one was over.
+KEEP_SOURCES = """window.sources = [];
+window.closes = [];
+window.EventSource = class extends EventSource {
+    constructor(url) {
+        super(url);
+        window.sources.push(this);
+        this.addEventListener('close', event => window.closes.push(event.data));
+    }
+};"""
 
 # How long the network is away, in ms.
 CUT_LASTS = 20_000
@@ -65,18 +75,19 @@ def add_to_panel(page: Page, html: str) -> None:
     )
 
 
-def send_news(page: Page, version: int, *, without: str = "nothing") -> None:
+def send_news(page: Page, version: int, *, without: str = "nothing", look: int = 99) -> None:
     """The page's own panel, as if the stream had sent it again under that version."""
     page.evaluate(
-        """([version, without]) => {
+        """([version, without, look]) => {
             const panel = document.querySelector('#_job_panel').cloneNode(true);
             panel.dataset.version = version;
+            panel.dataset.look = look;
             panel.querySelector('h1').textContent = `Version ${version}`;
             panel.querySelector(without)?.remove();
             const news = {data: panel.outerHTML, lastEventId: `${version}`};
             window.sources.at(-1).dispatchEvent(new MessageEvent('state', news));
         }""",
-        [version, without],
+        [version, without, look],
     )
 
 
@@ -103,13 +114,8 @@ def lasting(someone):
 def lasting_page(lasting) -> Page:
     """The page of a job that stays in doubt, with its sources at hand."""
     context, addresses = lasting
-    context.add_init_script(
-        """window.sources = [];
-        window.EventSource = class extends EventSource {
-            constructor(url) { super(url); window.sources.push(this); }
-        };"""
-    )
     page = context.new_page()
+    page.add_init_script(KEEP_SOURCES)
     page.goto(addresses[0])
     expect_state(page, "Confirming")
     return page
@@ -246,9 +252,14 @@ def test_a_killed_web_process_is_found_again(site, lasting_page, troubles):
     troubles.clear()
 
 
-def test_without_a_stream_the_page_asks(site, page, troubles):
+@pytest.mark.parametrize(
+    "refuse",
+    [lambda route: route.abort(), lambda route: route.fulfill(status=503)],
+    ids=["unreachable", "full"],
+)
+def test_without_a_stream_the_page_asks(site, page, troubles, refuse):
     page.clock.install()
-    page.route("**/stream", lambda route: route.abort())
+    page.route("**/stream", refuse)
     order(page)
     wait_until(lambda: has_ended(page))
     page.clock.run_for(40_000)
@@ -261,11 +272,12 @@ def test_the_oldest_of_three_windows_asks_instead(site, lasting):
     context, addresses = lasting
     oldest, *others = (context.new_page() for _ in addresses)
     oldest.clock.install()
+    oldest.add_init_script(KEEP_SOURCES)
     oldest.goto(addresses[0])
     wait_for_streams(site, 1)
-    with oldest.expect_event("requestfinished", lambda request: request.url.endswith("/stream")):
-        for page, address in zip(others, addresses[1:], strict=True):
-            page.goto(address)
+    for page, address in zip(others, addresses[1:], strict=True):
+        page.goto(address)
+    wait_until(lambda: oldest.evaluate("closes.includes('replaced')"))
     asked = []
     oldest.on("request", lambda request: asked.append(request.url))
     with oldest.expect_response("**/jobs/*?seen=*"):
@@ -273,6 +285,20 @@ def test_the_oldest_of_three_windows_asks_instead(site, lasting):
     with oldest.expect_response("**/jobs/*?seen=*"):
         oldest.clock.run_for(16_000)
     assert not [url for url in asked if url.endswith("/stream")]
+
+
+def test_a_page_that_found_all_places_taken_tries_again(site, lasting_page):
+    wait_for_streams(site, 1)
+    lasting_page.evaluate("sources.at(-1).dispatchEvent(new MessageEvent('close', {data: 'full'}))")
+    wait_for_streams(site, 0)
+    with lasting_page.expect_request("**/stream"):
+        pass
+    wait_for_streams(site, 1)
+
+
+def test_words_that_change_without_news_are_asked_for_in_time(lasting_page):
+    with lasting_page.expect_request("**/jobs/*?seen=900", timeout=20_000):
+        send_news(lasting_page, 900, look=2)
 
 
 def test_pause_holds_and_is_remembered(site, page):

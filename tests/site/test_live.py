@@ -209,6 +209,28 @@ def test_a_viewer_who_left_is_forgotten_within_a_second(site, desk, look):
     assert time.monotonic() - left_at < 5 * FORGOTTEN_WITHIN
 
 
+def test_whenever_a_viewer_leaves_no_stream_is_left(site, desk, cookie):
+    """In the middle of the request, before the answer, with the first event, and after it."""
+    path = f"/jobs/{desk.ask('place', 'slow_14')['slow_14']}/stream"
+    for number in range(300):
+        leave_after(number * 0.0002, site, path, cookie)
+    wait_until(lambda: streams(site) == 0, seconds=5)
+
+
+def leave_after(seconds: float, site: Site, path: str, cookie: str) -> None:
+    address = urllib.parse.urlsplit(site.url)
+    with socket.create_connection((address.hostname, address.port), timeout=30) as viewer:
+        request = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n"
+        viewer.sendall(request.encode())
+        time.sleep(seconds)
+
+
+def test_the_web_process_may_open_as_many_files_as_the_machine_lets_it(site):
+    for process in psutil.Process(site.pids()["web"]).children():
+        soft, hard = process.rlimit(psutil.RLIMIT_NOFILE)
+        assert soft == hard
+
+
 def test_open_streams_hold_no_connection_of_their_own(site, desk, look):
     look(desk.ask("place", "slow_14")["slow_14"]).event()
     one = connections_of(site)
