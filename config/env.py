@@ -7,10 +7,12 @@ import os
 import re
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
+from email.utils import parseaddr
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from django.core.exceptions import ImproperlyConfigured
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.core.validators import validate_email
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 LEAST_PRICE = Decimal("0.0001")
@@ -144,6 +146,18 @@ def _checked_url(name: str, value: str, schemes: tuple[str, ...]) -> str:
         # What stands before an @ may be a password.
         shown = "" if "@" in value else f", not {value!r}"
         raise ImproperlyConfigured(f"{name} must be an address such as {shapes}{shown}")
+    return value
+
+
+def read_sender(name: str, default: str) -> str:
+    """`Name <name@host>` or the bare address: whom mail comes from."""
+    value = read_str(name, default)
+    try:
+        validate_email(parseaddr(value)[1])
+    except ValidationError:
+        raise ImproperlyConfigured(
+            f"{name} must be an address such as Name <name@example.org>, not {value!r}"
+        ) from None
     return value
 
 

@@ -37,6 +37,19 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 
+# Mail is printed until there is a server for it.
+EMAIL_HOST = env.read_str("EMAIL_HOST")
+EMAIL_PORT = env.read_int("EMAIL_PORT", 587, least=1, most=65535)
+EMAIL_HOST_USER = env.read_str("EMAIL_USER")
+EMAIL_HOST_PASSWORD = env.read_secret("EMAIL_PASSWORD")
+_email_tls = env.read_choice("EMAIL_TLS", "STARTTLS", ("STARTTLS", "TLS", "NO"))
+EMAIL_USE_TLS, EMAIL_USE_SSL = _email_tls == "STARTTLS", _email_tls == "TLS"
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = env.read_sender(
+    "DEFAULT_FROM_EMAIL", "" if EMAIL_HOST else "Counterfoil <counterfoil@localhost>"
+)
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
+
 # Timing of the engine; the documented defaults, all scalable for a drill
 POLL_EVERY = timedelta(seconds=env.read_seconds("POLL_EVERY", 3))
 SLOW_POLL_EVERY = timedelta(seconds=env.read_seconds("SLOW_POLL_EVERY", 30))

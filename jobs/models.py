@@ -27,6 +27,10 @@ class JobQuerySet(models.QuerySet["Job"]):
     def open(self) -> "JobQuerySet":
         return self.filter(state__in=["queued", "running", "in_doubt"])
 
+    def notice_due(self, now: datetime) -> "JobQuerySet":
+        """Ended otherwise than by their person's own hand, their mail not sent yet."""
+        return self.filter(notice_due_at__lte=now, state__in=["ready", "failed", "not_confirmed"])
+
 
 class Job(models.Model):
     """What a person asked for. `version` grows with every change that a page can show."""
@@ -51,6 +55,9 @@ class Job(models.Model):
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
     unwanted_at = models.DateTimeField(_("nobody waits since"), null=True, blank=True)
     result_deleted_at = models.DateTimeField(_("result deleted"), null=True, blank=True)
+    notice_due_at = models.DateTimeField(_("mail wished, due from"), null=True, blank=True)
+    notice_tries = models.PositiveSmallIntegerField(_("tries to mail"), default=0)
+    notified_at = models.DateTimeField(_("mailed"), null=True, blank=True)
 
     objects = JobQuerySet.as_manager()
 
@@ -73,6 +80,11 @@ class Job(models.Model):
             models.CheckConstraint(
                 condition=~Q(state="failed") | ~Q(reason=""), name="job_failed_says_why"
             ),
+            # What was mailed is not due again.
+            models.CheckConstraint(
+                condition=Q(notified_at__isnull=True) | Q(notice_due_at__isnull=True),
+                name="job_notified_once",
+            ),
         ]
         indexes = [
             models.Index(fields=["account", "-created_at"], name="job_newest_of_account"),
@@ -83,6 +95,11 @@ class Job(models.Model):
             ),
             models.Index(fields=["state", "created_at"], name="job_by_state"),
             models.Index(fields=["-created_at"], name="job_newest"),
+            models.Index(
+                fields=["notice_due_at"],
+                condition=Q(notice_due_at__isnull=False),
+                name="job_notice_due",
+            ),
         ]
 
     def __str__(self) -> str:

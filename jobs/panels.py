@@ -2,7 +2,7 @@
 
 from django.utils import timezone
 
-from jobs import heartbeats, wording
+from jobs import heartbeats, notices, wording
 from jobs.models import Job
 from jobs.sentences import MOST_AHEAD, Known, sentences_of
 from jobs.states import OPEN, JobState
@@ -30,6 +30,7 @@ def panel_of(job: Job) -> dict[str, object]:
             for event in known.events
         ],
         "maker": (pictures and pictures[0].call) or known.call or job.params,
+        "mail": notices.offer_of(job),
         "elapsed": (job.ended_at or known.now) - job.created_at,
     }
 

@@ -24,6 +24,10 @@ def enqueue_probe() -> bool:
     return _send("jobs.tasks.probe")
 
 
+def enqueue_notices(duty: uuid.UUID) -> bool:
+    return _send("jobs.tasks.send_notices", str(duty))
+
+
 def waiting() -> int:
     """Messages nobody took yet; 0 when the queue cannot be asked."""
     try:

@@ -3,7 +3,7 @@
 import logging
 import uuid
 
-from jobs import engine, heartbeats, ticker
+from jobs import engine, heartbeats, notices, ticker
 
 log = logging.getLogger(__name__)
 
@@ -14,6 +14,14 @@ def advance(job_id: str) -> None:
         engine.advance(uuid.UUID(job_id))
     except Exception as exc:  # noqa: BLE001  the queue would store its text, prompt and all
         log.error("Job %s was not advanced (%s); it is taken up again", job_id, type(exc).__name__)
+
+
+def send_notices(duty: str) -> None:
+    try:
+        heartbeats.beat("worker")
+        notices.send_due(uuid.UUID(duty))
+    except Exception as exc:  # noqa: BLE001  the queue would store its text, address and all
+        log.error("Mail was not sent (%s); it is taken up again", type(exc).__name__)
 
 
 def probe() -> None:

@@ -17,7 +17,18 @@ from django.db import DatabaseError, connection
 from django.db.models import Q
 from django.utils import timezone
 
-from jobs import changes, engine, faultpoints, heartbeats, hints, holders, leases, outcomes, queue
+from jobs import (
+    changes,
+    engine,
+    faultpoints,
+    heartbeats,
+    hints,
+    holders,
+    leases,
+    notices,
+    outcomes,
+    queue,
+)
 from jobs.hints import Confirmed
 from jobs.models import Stage
 from jobs.searches import Searches
@@ -67,6 +78,7 @@ class Ticker:
         self.poll_due(now)
         self.free_dead(now)
         wake_due(now)
+        notices.wake_due(now)
         heartbeats.ask_cluster(now)
         return True
 

@@ -4,7 +4,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from jobs.live.streams import job_stream
-from jobs.views import gallery, health, home, jobs, pictures, sign_in, theme
+from jobs.views import gallery, health, home, jobs, notices, pictures, sign_in, theme
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -16,6 +16,7 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/stream", job_stream, name="job_stream"),
     path("jobs/<uuid:job_id>/cancel", jobs.cancel_job, name="cancel_job"),
     path("jobs/<uuid:job_id>/stop-waiting", jobs.stop_waiting, name="stop_waiting"),
+    path("jobs/<uuid:job_id>/mail", notices.mail_notice, name="mail_notice"),
     path("jobs/<uuid:job_id>/delete", jobs.delete_result, name="delete_result"),
     path("gallery", gallery.gallery, name="gallery"),
     path("theme", theme.set_theme, name="set_theme"),

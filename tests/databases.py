@@ -39,6 +39,7 @@ class Database:
             "REDIS_URL": "",
             "POLZA_API_KEY": "",
             "PUBLIC_URL": "",
+            "EMAIL_HOST": "",
         }
 
 

@@ -10,7 +10,14 @@ os.environ.setdefault("DATA_DIR", tempfile.mkdtemp(prefix="counterfoil-tests-"))
 os.environ.setdefault("SECRET_KEY", "only-for-the-tests-" + "x" * 40)
 # What a developer has set for a site of their own must not reach the tests, least of all a key.
 os.environ["DATABASE_URL"] = os.environ.get("TEST_DATABASE", "")
-for name in ("DATABASE_URL_FILE", "REDIS_URL", "POLZA_API_KEY", "POLZA_API_KEY_FILE", "PUBLIC_URL"):
+for name in (
+    "DATABASE_URL_FILE",
+    "REDIS_URL",
+    "POLZA_API_KEY",
+    "POLZA_API_KEY_FILE",
+    "PUBLIC_URL",
+    "EMAIL_HOST",
+):
     os.environ[name] = ""
 
 from config.settings import *  # noqa: E402,F403

@@ -53,6 +53,7 @@ class Site:
             "DATABASE_URL": "",
             "REDIS_URL": "",
             "PUBLIC_URL": "",
+            "EMAIL_HOST": "",
             "POLZA_API_KEY": "",
             "WORKERS": "3",
         } | settings

@@ -25,6 +25,7 @@ LOOKED_AT = {
     "gallery": "/gallery",
     "cancel_job": "/jobs/{job}/cancel",
     "stop_waiting": "/jobs/{job}/stop-waiting",
+    "mail_notice": "/jobs/{job}/mail",
     "delete_result": "/jobs/{job}/delete",
     "set_theme": "/theme",
     "sign_in": "/sign-in",

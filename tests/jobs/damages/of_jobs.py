@@ -33,6 +33,11 @@ def _(job):
     return harm(row_of(job), reason="")
 
 
+@damage("job_notified_once", despite=("job_notified_once",))
+def _(job):
+    return harm(row_of(job), notified_at=job.ended_at, notice_due_at=job.ended_at)
+
+
 @damage("job_form_once", despite=("job_form_once",))
 def _(job):
     return double(row_of(job).get(), attempt=None)
