@@ -68,6 +68,7 @@ class Generation:
     # Numbers for the faults that depend on how often one asked; a restart counts anew.
     polls: Iterator[int] = field(default_factory=lambda: count(1))
     downloads: Iterator[int] = field(default_factory=lambda: count(1))
+    listings: Iterator[int] = field(default_factory=lambda: count(1))
 
 
 def _columns(generation: Generation) -> tuple[object, ...]:

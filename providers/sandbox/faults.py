@@ -2,7 +2,8 @@
 
 Read by the sandbox (by name, `executions` and `charges`), by the new-picture form and by the
 tests. The ends are those of a site without fallback, webhooks and the search for lost submits;
-`hooked` is that of a site that webhooks reach.
+`hooked` is that of a site that webhooks reach, `found` that of a site that may search for lost
+requests: its key is its own alone, and it knows after how long a run is listed.
 A fault travels as the header `X-Sandbox-Fault`, the work it is for as `X-Sandbox-Work`.
 """
 
@@ -25,6 +26,7 @@ class End(NamedTuple):
 
 
 DELIVERED = End("succeeded", "success", "ready", "")
+NOT_EXECUTED = End("rejected", "failed", "failed", "transport")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class Fault:
     in_doubt_first: bool = False
     # The end where webhooks reach the site; None where it is the same.
     hooked: End | None = None
+    # The end where lost requests are searched for; None where it is the same.
+    found: End | None = None
 
 
 def _ready(
@@ -71,9 +75,11 @@ def _unknown(
     reason: str = "transport",
     executions: int,
     hooked: End | None = None,
+    is_found: bool = True,
 ) -> Fault:
     end = ("unknown", "pending", "in_doubt", reason)
-    return Fault(name, title, says, *end, executions, executions, hooked=hooked)
+    found = (DELIVERED if executions else NOT_EXECUTED) if is_found else None
+    return Fault(name, title, says, *end, executions, executions, hooked=hooked, found=found)
 
 
 def _failed(
@@ -242,6 +248,26 @@ FAULTS = (
         _("Shows a content network's timeout page, although the work was started."),
         reason="provider",
         executions=1,
+    ),
+    # Its answer is lost, and its list of runs is a riddle
+    _unknown(
+        "list_lag",
+        _("Line dropped, listed late"),
+        _("Starts the work, drops the line, and lists the run only three minutes later."),
+        executions=1,
+    ),
+    _unknown(
+        "list_fails",
+        _("Line dropped, list broken twice"),
+        _("Starts the work, drops the line, and fails to list its runs the first two times."),
+        executions=1,
+    ),
+    _unknown(
+        "list_two",
+        _("Line dropped, two runs look alike"),
+        _("Starts the work, drops the line, and lists a second run that looks just like it."),
+        executions=1,
+        is_found=False,
     ),
     # Its answer is lost; where the site has an address to report to, it reports by itself
     _unknown(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from urllib.parse import parse_qsl, urlsplit
 
 from providers.sandbox import answers, tricks
@@ -17,6 +18,7 @@ from providers.sandbox.faults import Fault
 from providers.sandbox.hooks import Sender
 from providers.sandbox.orders import (
     HistoryPage,
+    Order,
     Refusal,
     model_asked_for,
     read_history_page,
@@ -28,6 +30,8 @@ from providers.sandbox.wire import Line, Listener
 MAX_BODY = 32 * 2**20
 HOLD_SYNC_FOR = 120
 SLOW_MINUTES = {"slow_14": 14, "slow_16": 16, "slow_40": 40}
+LISTED_AFTER_MINUTES = {"list_lag": 3}
+BROKEN_LISTINGS = 2
 
 
 class SandboxListener(Listener):
@@ -39,6 +43,10 @@ class SandboxListener(Listener):
     def runs_for(self, fault: Fault) -> float:
         minutes = SLOW_MINUTES.get(fault.name)
         return self.seconds if minutes is None else minutes * self.minute
+
+    def listed_at(self, generation: Generation) -> float:
+        minutes = LISTED_AFTER_MINUTES.get(generation.fault.name, 0)
+        return generation.executed_at + minutes * self.minute
 
 
 class Routes(Line):
@@ -74,6 +82,8 @@ class Routes(Line):
             order, now=time.time(), seconds=self.server.runs_for(order.fault)
         )
         self._promise_hook(generation, order.callback_url)
+        if order.fault.name == "list_two":
+            self._run_look_alike(order)
         answer = answers.as_json(answers.accepted(generation))
         if trick:
             return trick(self, answer)
@@ -82,6 +92,11 @@ class Routes(Line):
             answer = self._look_at(generation, poll=0)
         # Documented as 200 in one place and as 201 in another.
         return self.reply(200 if answers.is_even(generation) else 201, answer)
+
+    def _run_look_alike(self, order: Order) -> None:
+        """As if somebody else had used the key: it is none of the work's runs."""
+        twin = replace(order, work=f"a look-alike of {order.work}")
+        self.server.bill.execute(twin, now=time.time(), seconds=self.server.runs_for(order.fault))
 
     def _promise_hook(self, generation: Generation, url: str) -> None:
         self.server.hooks.promise(
@@ -138,7 +153,11 @@ class Routes(Line):
         found = self.server.bill.generations_between(
             key_digest=key_digest, since=page.since, until=page.until
         )
-        rows, total = answers.history(found, page, now=time.time())
+        if any(_breaks_listing(generation) for generation in found):
+            raise Refusal(500, "INTERNAL_ERROR", "Внутренняя ошибка сервера")
+        now = time.time()
+        listed = [generation for generation in found if self.server.listed_at(generation) <= now]
+        rows, total = answers.history(listed, page, now=now)
         meta = {"page": page.page, "limit": page.limit, "total": total}
         self.reply(200, answers.as_json({"items": rows, "meta": meta}))
 
@@ -175,6 +194,10 @@ class Routes(Line):
         if len(body) < int(length):
             raise ConnectionResetError("the client left in the middle of its request")
         return body
+
+
+def _breaks_listing(generation: Generation) -> bool:
+    return generation.fault.name == "list_fails" and next(generation.listings) <= BROKEN_LISTINGS
 
 
 def _not_found() -> Refusal:

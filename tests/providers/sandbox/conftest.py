@@ -54,6 +54,15 @@ class Client:
             time.sleep(0.01)
         raise AssertionError(f"{generation_id} never was {statuses}")
 
+    def wait_until_listed(self):
+        """The history's rows, once there are any."""
+        give_up_at = time.monotonic() + 10
+        while time.monotonic() < give_up_at:
+            if rows := self.get("/v1/history/generations").json()["items"]:
+                return rows
+            time.sleep(0.01)
+        raise AssertionError("nothing was ever listed")
+
     def finish(self, fault="ok", **order):
         generation_id = self.submit(fault, **order).json()["id"]
         return self.wait_for(generation_id, "completed", "failed", "cancelled")

@@ -3,7 +3,7 @@
 import pytest
 
 from providers.sandbox import tricks
-from providers.sandbox.faults import FAULTS, fault_named
+from providers.sandbox.faults import DELIVERED, FAULTS, NOT_EXECUTED, fault_named
 
 CALLS = {"sending", "accepted", "unknown", "succeeded", "rejected", "failed", "given_up"}
 JOBS = {"queued", "running", "in_doubt", "ready", "failed", "cancelled", "not_confirmed"}
@@ -57,6 +57,15 @@ def test_executions_and_charges_are_those_of_the_name(fault):
     executed = fault.name not in NEVER_EXECUTED
     charged = executed and fault.name not in EXECUTED_FREE
     assert (fault.executions, fault.charges) == (int(executed), int(charged))
+
+
+@each_fault
+def test_only_what_is_in_doubt_ends_otherwise_where_it_is_searched_for(fault):
+    if fault.found:
+        assert fault.call == "unknown"
+        assert fault.found == (DELIVERED if fault.executions else NOT_EXECUTED)
+    else:
+        assert fault.call != "unknown" or fault.name == "list_two"
 
 
 @each_fault

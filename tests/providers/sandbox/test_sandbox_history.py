@@ -94,6 +94,47 @@ def test_a_key_sees_its_own_generations_only(client, history):
     assert history()[1]["total"] == 0
 
 
+def lose(client, fault, work="image:1"):
+    with client.send_raw(fault, work) as connection, pytest.raises(ConnectionResetError):
+        connection.recv(1)
+
+
+def test_a_run_may_be_listed_three_minutes_late(start_sandbox):
+    client = start_sandbox(minute=0.2)
+    lose(client, "list_lag")
+    assert client.get("/v1/history/generations").json()["items"] == []
+    executed_at = client.ledger()["generations"][0]["executed_at"]
+    rows = client.wait_until_listed()
+    assert time.time() >= executed_at + 0.6
+    assert [row["id"] for row in rows] == [client.ledger()["generations"][0]["id"]]
+
+
+def test_a_list_may_fail_twice(client):
+    lose(client, "list_fails")
+    replies = [client.get("/v1/history/generations") for _ in range(3)]
+    assert [reply.status_code for reply in replies] == [500, 500, 200]
+    assert replies[0].json()["error"]["code"] == "INTERNAL_ERROR"
+    assert replies[2].json()["meta"]["total"] == 1
+
+
+def test_a_list_without_the_run_does_not_fail(client):
+    lose(client, "list_fails")
+    assert client.get("/v1/history/generations", dateTo="2020-01-01").ok
+
+
+def test_two_runs_may_look_alike(client):
+    lose(client, "list_two")
+    first, second = client.get("/v1/history/generations").json()["items"]
+    assert first["id"] != second["id"]
+    assert (first["model"], first["apiKeyShort"]) == (second["model"], second["apiKeyShort"])
+
+
+def test_the_look_alike_is_none_of_the_works_runs(client):
+    lose(client, "list_two")
+    assert client.booked() == (1, 1)
+    assert client.booked("a look-alike of image:1") == (1, 1)
+
+
 @pytest.mark.parametrize(
     "query",
     [

@@ -23,6 +23,7 @@ GATEWAY_PAGES = [
 ]
 LOST_LINES = {"drop_before", "drop_after", "cut_body", "cut_chunked"}
 LOST_LINES |= {"hook_ok", "hook_dup", "hook_early", "hook_late"}
+LOST_LINES |= {"list_lag", "list_fails", "list_two"}
 HELD_LINES = {"hang_after", "drip"}
 ANSWERED = [fault for fault in FAULTS if fault.name not in LOST_LINES | HELD_LINES | {"refuse"}]
 
