@@ -1,7 +1,8 @@
 """Places orders in a running site and reads their ends, in a child process with the site's
 environment. It takes one command a line, `place NAME...` or `report`, and answers in one line.
 
-One job a name; a name that is a fault of the sandbox is ordered with that fault.
+One job a name; a name that is a fault of the sandbox is ordered with that fault, one that is an
+offered model from that model.
 """
 
 import json
@@ -76,6 +77,7 @@ def place(names: list[str]) -> dict[str, str]:
     from quotas.models import Plan
 
     faults = {fault.name for fault in FAULTS}
+    named = {offer.model: offer for offer in offers()}
     user = get_user_model().objects.filter(username="ana").first()
     user = user or get_user_model().objects.create_superuser("ana", password="ana")
     account = accounts.account_of_user(user)
@@ -84,7 +86,10 @@ def place(names: list[str]) -> dict[str, str]:
     for name in names:
         fault = name if name in faults else ""
         order = PictureOrder(
-            prompt=f"a fox, {name}", aspect_ratio="1:1", offer=offers()[0], fault=fault
+            prompt=f"a fox, {name}",
+            aspect_ratio="1:1",
+            offer=named.get(name, offers()[0]),
+            fault=fault,
         )
         job = order_picture(
             account=account, order=order, form_key=uuid.uuid4().hex, now=timezone.now()
