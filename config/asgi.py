@@ -10,7 +10,9 @@ os.environ.setdefault("DATABASE_POOL", "20")
 
 from django.core.asgi import get_asgi_application
 
+from config.bodies import bounded
+
 # Said of the static files: WhiteNoise reads them whole, and they are small.
 warnings.filterwarnings("ignore", "StreamingHttpResponse must consume synchronous iterators")
 
-application = get_asgi_application()
+application = bounded(get_asgi_application())

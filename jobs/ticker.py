@@ -103,9 +103,10 @@ class Ticker:
             reference = call.reference or named.get(call.pk)
             if reference:
                 self.polls[self.pool.submit(_poll, call, reference)] = call
-            elif call.state == CallState.UNKNOWN:
+            if call.reference is None and call.state == CallState.UNKNOWN:
+                # Also where a hook named an id: it may have been made up.
                 lost.append(call)
-            else:
+            elif reference is None:
                 calls.rest_lost(call)
         self.searches.start(lost, now)
 

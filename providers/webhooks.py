@@ -110,8 +110,9 @@ class Ed25519Jwks:
     def _keys_anew(self, tried: list[Ed25519PublicKey], now: datetime) -> list[Ed25519PublicKey]:
         """One thread asks; those that waited for it use what it got."""
         with self._turn:
-            if self._keys_kept(now) is not tried and self._keys_kept(now):
-                return self._keys_kept(now)
+            kept = self._keys_kept(now)
+            if kept and kept is not tried:
+                return kept
             if self._asked_at and now - self._asked_at < ASK_FOR_KEYS_AGAIN:
                 return []
             self._asked_at = now
@@ -188,8 +189,9 @@ def _keys_in(jwks: Any) -> list[Ed25519PublicKey]:
 def _key_of(entry: Any) -> Ed25519PublicKey | None:
     if not isinstance(entry, dict) or (entry.get("kty"), entry.get("crv")) != ("OKP", "Ed25519"):
         return None
+    x = str(entry.get("x"))
     try:
-        raw = base64.b64decode(str(entry.get("x")) + "==", altchars=b"-_", validate=True)
+        raw = base64.b64decode(x + "=" * (-len(x) % 4), altchars=b"-_", validate=True)
         return Ed25519PublicKey.from_public_bytes(raw)
     except ValueError:
         return None
