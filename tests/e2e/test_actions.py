@@ -75,6 +75,13 @@ def test_everything_works_without_a_script(plain_page):
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
+def test_what_only_a_script_can_do_is_not_shown_without_one(visit, room):
+    page = visit("ana", java_script_enabled=False)
+    page.goto(room.sights["job-ready"].path)
+    assert page.locator("#copy-number").count() == 1
+    assert not page.locator("#copy-number").is_visible()
+
+
 def test_another_try_is_linked_to_the_first(page):
     order(page, fault="fail")
     expect_state(page, "Failed")
