@@ -47,8 +47,9 @@ class Searches:
         busy = {search.provider for search in self.running.values()}
         by_provider: dict[str, list[Call]] = {}
         for call in wanted:
-            if not lost.can_be_searched(call.provider):
-                _note(call, CannotTell("not_exclusive"))
+            not_asked = lost.why_not_to_ask(call)
+            if not_asked:
+                _note(call, CannotTell(not_asked))
             elif call.provider not in busy:
                 by_provider.setdefault(call.provider, []).append(call)
         for provider, group in by_provider.items():

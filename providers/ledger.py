@@ -73,6 +73,7 @@ def open_call(
                 state=CallState.SENDING,
                 after=after,
                 after_rule=rule,
+                key_mark=settings.PROVIDER_ACCOUNTS[offer.provider].key_mark,
                 sent_at=now,
                 send_by=now + settings.SEND_WITHIN,
                 answer_by=answer_by,

@@ -39,8 +39,8 @@ NEVER_RAN = Q(
 )
 
 Doubt = Literal[
-    "not_exclusive", "list_failed", "list_incomplete", "sending", "strange_run", "ambiguous",
-    "lag_unknown", "too_early",
+    "not_exclusive", "other_key", "list_failed", "list_incomplete", "sending", "strange_run",
+    "ambiguous", "lag_unknown", "too_early",
 ]  # fmt: skip
 
 
@@ -71,18 +71,23 @@ class Span:
         return self.begins <= moment <= self.ends
 
 
-def can_be_searched(provider: str) -> bool:
-    """The operator's word, which a second account with the same key belies."""
-    account = settings.PROVIDER_ACCOUNTS.get(provider)
+def why_not_to_ask(call: Call) -> Doubt | None:
+    """The list proves nothing without the operator's word, which a second account with the same
+    key belies, nor when it is that of another key than the call was sent with."""
+    accounts = settings.PROVIDER_ACCOUNTS
+    account = accounts.get(call.provider)
     if account is None or not account.key_exclusive:
-        return False
-    return [other.key for other in settings.PROVIDER_ACCOUNTS.values()].count(account.key) == 1
+        return "not_exclusive"
+    if [other.key for other in accounts.values()].count(account.key) > 1:
+        return "not_exclusive"
+    return None if call.key_mark == account.key_mark else "other_key"
 
 
 def find_lost(call: Call, listing: Listed) -> Verdict:
     """Of a call without an id whose provider was asked for its runs around it: `spans_of`."""
-    if not can_be_searched(call.provider):
-        return CannotTell("not_exclusive")
+    not_asked = why_not_to_ask(call)
+    if not_asked:
+        return CannotTell(not_asked)
     if not isinstance(listing, Listing):
         return CannotTell("list_failed")
     if not listing.is_complete:

@@ -58,6 +58,7 @@ class Call(models.Model):
         verbose_name=_("fallback after"),
     )
     after_rule = models.CharField(_("rule that allowed it"), max_length=40, blank=True)
+    key_mark = models.CharField(max_length=16, blank=True, editable=False)
     hook_token = models.CharField(max_length=43, unique=True, editable=False, default=new_token)
 
     sent_at = models.DateTimeField(_("sent"))

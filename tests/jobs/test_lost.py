@@ -29,8 +29,8 @@ LAG = 10 * SECOND
 def word(fake, settings):
     """The operator's word about the fake provider's key."""
 
-    def give(*, exclusive=True, lag=LAG):
-        account = replace(ACCOUNT, key="the-key", key_exclusive=exclusive, list_lag=lag)
+    def give(*, exclusive=True, lag=LAG, key="the-key"):
+        account = replace(ACCOUNT, key=key, key_exclusive=exclusive, list_lag=lag)
         settings.PROVIDER_ACCOUNTS = settings.PROVIDER_ACCOUNTS | {"fake": account}
 
     give()
@@ -189,6 +189,15 @@ def test_no_list_is_asked_for_unless_the_key_is_ours_alone(lose, word, fake, tic
     assert fake.listed == []
     assert ends(job) == ("in_doubt", "pending")
     assert call_of(job).last_answer == "cannot tell: not_exclusive"
+
+
+def test_with_a_new_key_no_list_is_asked_for_what_the_old_one_sent(lose, word, fake, ticker, clock):
+    job = lose()
+    word(key="a new key")
+    look(ticker, clock, 2 * is_over())
+    assert fake.listed == []
+    assert ends(job) == ("in_doubt", "pending")
+    assert call_of(job).last_answer == "cannot tell: other_key"
 
 
 def test_the_word_given_later_finds_what_was_lost_before(lose, word, fake, ticker, clock):

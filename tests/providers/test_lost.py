@@ -189,6 +189,18 @@ def test_a_second_account_with_the_key_belies_the_word(lose, listed, settings):
     assert tell(lose(), listed(1)) == "not_exclusive"
 
 
+@pytest.mark.parametrize("change", [{"key": "a new key"}, {"base_url": "https://elsewhere.test"}])
+def test_the_list_of_another_key_proves_nothing(lose, listed, word, change):
+    call = lose()
+    word(**change)
+    assert (tell(call, listed()), tell(call, listed(1))) == ("other_key", "other_key")
+
+
+def test_the_mark_of_a_key_gives_none_away(lose):
+    assert len(lose().key_mark) == 16
+    assert "the-key" not in lose().key_mark
+
+
 def test_an_account_that_is_gone_is_not_asked(lose, listed, settings):
     call = lose()
     settings.PROVIDER_ACCOUNTS = {}
