@@ -1,13 +1,14 @@
-// The page of one job. Its states come by one stream while the tab is in view, and by none otherwise.
-//   listen   opens the stream, which mends itself; where none can be had the page asks instead
+// The page of one job. Its states come by one stream in view; out of view it asks, if wished.
+//   listen   opens the stream; where none can be had the page asks instead
 //   refresh  asks for the present state: on return, after a quiet minute, after a failure
 const ASK_EVERY = 15e3, RETRY = 3e3, QUIET = 6e4, PATIENCE = 1e4, SAY_EVERY = 5e3;
 const byId = id => document.getElementById(id);
 const panel = () => byId("_job_panel");
-const paused = () => document.cookie.split("; ").includes("live=paused");
-const isLive = () => panel().dataset.stream && !document.hidden && !paused();
-const [connection, controls] = [byId("connection"), byId("live-controls")];
-let source, timer, losing, saying, held, turn = 0, failures = 0, replaced, shownAt = Date.now(), saidAt = 0;
+const stream = () => panel().dataset.stream;
+const paused = () => /\blive=paused/.test(document.cookie);
+const [connection, button, notify] = ["connection", "pause", "notify"].map(byId);
+const isLive = () => stream() && (document.hidden ? wished : !paused());
+let source, timer, losing, saying, held, wished, turn = 0, failures = 0, replaced, shownAt = Date.now(), saidAt = 0;
 
 function next(wait, step = refresh) {
   clearTimeout(timer);
@@ -23,12 +24,12 @@ function stop() {
 function listen() {
   stop();
   if (!isLive()) return;
-  if (replaced || failures > 1) {
+  if (replaced || failures > 1 || document.hidden) {
     failures = 1;
     return next(ASK_EVERY);
   }
   let heard = false;
-  source = new EventSource(panel().dataset.stream);
+  source = new EventSource(stream());
   next(PATIENCE, fail);
   source.onopen = found;
   source.onerror = () => {
@@ -65,12 +66,12 @@ async function refresh() {
   const mine = turn;
   let html;
   try {
-    const answer = await fetch(`${location.pathname}?seen=${panel().dataset.version}`, {
+    const answer = await fetch(`?seen=${panel().dataset.version}`, {
       headers: {"HX-Request": "true"}, signal: AbortSignal.timeout(PATIENCE),
     });
     if (answer.status === 404) return location.reload();
     if (answer.ok) html = await answer.text();
-  } catch { /* as an answer that is none */ }
+  } catch { /* none */ }
   if (mine !== turn) return;
   if (!html) {
     lose();
@@ -86,7 +87,7 @@ function show(html) {
   box.innerHTML = html;
   const news = box.content.getElementById("status"), old = panel();
   if (+box.content.getElementById("_job_panel").dataset.version < +old.dataset.version) return;
-  // An open question is not torn from under the hand.
+  // An open question stays.
   if (held = old.querySelector("dialog[open]") && html) return;
   news?.remove();
   if (news) say(news.textContent);
@@ -97,6 +98,8 @@ function show(html) {
   for (const {id} of unfolded) byId(id)?.setAttribute("open", "");
   if (hadFocus && !panel().contains(document.activeElement)) byId("main").focus({preventScroll: true});
   draw();
+  if (document.hidden && wished && !stream())
+    new Notification(document.title.split(" ·")[0]).onclick = () => focus();
 }
 
 function say(text) {
@@ -125,13 +128,9 @@ function tell(what) {
 }
 
 function draw() {
-  const isOpen = "stream" in panel().dataset, isPaused = isOpen && paused();
-  if (isOpen && !byId("pause")) {
-    controls.after(controls.content.cloneNode(true));
-    byId("pause").onclick = pause;
-  } else if (!isOpen) byId("pause")?.parentElement.remove();
-  byId("pause")?.setAttribute("aria-pressed", isPaused);
-  if (!losing) tell(isPaused && "paused");
+  button.hidden = !stream();
+  button.ariaPressed = paused();
+  if (!losing) tell(stream() && paused() && "paused");
 }
 
 function pause() {
@@ -163,11 +162,18 @@ addEventListener("pagehide", stop);
 addEventListener("pageshow", event => event.persisted && (isLive() ? follow() : refresh()));
 for (const name of ["online", "offline", "visibilitychange"]) addEventListener(name, follow);
 addEventListener("close", () => held && show(held), true);
-// A streamed form was rendered for nobody in particular: the page knows the token.
-addEventListener("formdata", event => {
-  const token = JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRFToken"];
-  if (event.target.method === "post") event.formData.set("csrfmiddlewaretoken", token);
-});
+// A streamed form has no token: the page has.
+const {name, value} = byId("theme").csrfmiddlewaretoken;
+addEventListener("formdata", ({target, formData}) => target.method === "post" && formData.set(name, value));
+button.onclick = pause;
+if (self.Notification && notify) {
+  notify.hidden = Notification.permission === "denied";
+  notify.onclick = async () => {
+    wished = await Notification.requestPermission() === "granted";
+    notify.ariaPressed = wished;
+    notify.hidden = !wished;
+  };
+}
 setInterval(tick, 1e3);
 draw();
 listen();
