@@ -14,6 +14,7 @@ from jobs.models import Event, Job
 from jobs.states import JobState
 from providers.durations import Usual
 from providers.ledger import slow_interval
+from providers.lost import why_not_to_ask
 from providers.models import Call
 from providers.registry import is_sandbox
 from quotas.ledger import Balance, Refused, utc_day
@@ -139,7 +140,7 @@ def _in_doubt(known: Known) -> list[str]:
     return [
         wording.doubt_in_words(call.rule, wording.moment_in_words(doubtful_at, known.now)),
         _no_second_try(),
-        _("It gave us no number, so we cannot ask. If it was made and we learn of it, you get it."),
+        _search(call, known.now),
         slot_in_words(known),
         *_wish(known),
     ]
@@ -163,6 +164,18 @@ def _no_second_try() -> str:
 def _asking(call: Call, now: datetime) -> str:
     every = wording.interval_in_words(slow_interval(call, now))
     return _("We ask every %(interval)s.") % {"interval": every}
+
+
+def _search(call: Call, now: datetime) -> str:
+    """Without an id: whether its provider's list can tell what became of it."""
+    if why_not_to_ask(call):
+        return _(
+            "It gave us no number, so we cannot ask. If it was made and we learn of it, you get it."
+        )
+    return _(
+        "It gave us no number. We look for it in its list every %(interval)s;"
+        " if it was made and we find it, you get it."
+    ) % {"interval": wording.interval_in_words(slow_interval(call, now))}
 
 
 def _ready(known: Known) -> list[str]:

@@ -150,7 +150,8 @@ def tick_once_if_alone() -> bool:
     try:
         if not ticker.tick():
             return False
-        wait([*ticker.polls, *ticker.searches.running], timeout=STAND_IN_WAIT)
+        asked: list[Future] = [*ticker.polls, *ticker.searches.running]
+        wait(asked, timeout=STAND_IN_WAIT)
         ticker.collect()
         return True
     finally:

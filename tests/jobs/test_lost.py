@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from jobs import engine, outcomes
 from jobs.models import Job
+from jobs.panels import panel_of
 from jobs.searches import follow
 from jobs.ticker import Ticker, tick_once_if_alone
 from providers import ledger
@@ -85,6 +86,11 @@ def call_of(job: Job) -> Call:
 def ends(job: Job) -> tuple[str, str]:
     job = Job.objects.select_related("attempt").get(pk=job.pk)
     return job.state, job.attempt.state
+
+
+def said(job: Job) -> str:
+    job = Job.objects.select_related("attempt").get(pk=job.pk)
+    return " ".join(panel_of(job)["sentences"])
 
 
 def test_a_lost_submit_is_found_polled_and_delivered(lose, fake, ticker, clock):
@@ -208,6 +214,13 @@ def test_the_word_given_later_finds_what_was_lost_before(lose, word, fake, ticke
     word()
     look(ticker, clock)
     assert call_of(job).reference == "run-lost"
+
+
+def test_the_page_says_that_we_look_where_we_do(lose, word):
+    job = lose()
+    assert "We look for it in its list every 30 seconds; if it was made" in said(job)
+    word(exclusive=False)
+    assert "It gave us no number, so we cannot ask." in said(job)
 
 
 @pytest.mark.parametrize("runs", [("run-1",), ("run-1", "run-2")])
