@@ -1,5 +1,6 @@
 """Places orders in a running site and reads their ends, in a child process with the site's
-environment. It takes one command a line, `place NAME...` or `report`, and answers in one line.
+environment. It takes one command a line (`place NAME...`, `report`, `work JOB...` as a worker
+would, `redeliver JOB...` into the queue) and answers in one line.
 
 One job a name; a name that is a fault of the sandbox is ordered with that fault, one that is an
 offered model from that model.
@@ -122,13 +123,29 @@ def report() -> dict[str, dict]:
     }
 
 
+def work(jobs: list[str]) -> list[str]:
+    from jobs import engine
+
+    for job in jobs:
+        engine.advance(uuid.UUID(job))
+    return jobs
+
+
+def redeliver(jobs: list[str]) -> list[bool]:
+    from jobs import queue
+
+    return [queue.enqueue(uuid.UUID(job)) for job in jobs for _ in range(3)]
+
+
 def main() -> None:
     import django
 
     django.setup()
     for line in sys.stdin:
         command, *names = line.split()
-        print(json.dumps(place(names) if command == "place" else report()), flush=True)
+        commands = {"place": place, "work": work, "redeliver": redeliver}
+        answer = commands[command](names) if command in commands else report()
+        print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":

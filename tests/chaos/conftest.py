@@ -57,9 +57,16 @@ class ChaosSite(Site):
         self.reading.close()
         self.stop()
 
+    def requests_of(self, job: str) -> int:
+        """How many submits for this job reached the sandbox."""
+        return len(self._bill()["asked"].get(f"image:{job}", []))
+
     def executions(self) -> dict[str, int]:
-        bill = requests.get(f"{self.sandbox_url}/_ledger", timeout=10).json()
+        bill = self._bill()
         return {work: entry["executions"] for work, entry in bill["works"].items()}
+
+    def _bill(self) -> dict:
+        return requests.get(f"{self.sandbox_url}/_ledger", timeout=10).json()
 
 
 @pytest.fixture(

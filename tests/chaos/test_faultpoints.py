@@ -56,7 +56,8 @@ def test_a_sleep_longer_than_the_lease_changes_nothing(site, point):
     site.wait_until(lambda: (the_job(site, known) or {}).get("state") == "ready", seconds=40)
     row = the_job(site, known)
     assert (row["attempt"], len(row["pictures"])) == ("success", 1)
-    assert site.executions()[f"image:{id_of_the_job(site, known)}"] == 1
+    job = id_of_the_job(site, known)
+    assert site.executions()[f"image:{job}"] == site.requests_of(job) == 1
 
 
 def lease_has_lapsed(site, known: set[str], point: str) -> bool:

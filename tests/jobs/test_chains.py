@@ -35,21 +35,26 @@ SUBMITS = st.one_of(
               st.sampled_from([None, 0.0, 1.0, 90.0])),
     st.just(Rejected(Why("transport", rule="overslept"))),
     st.just(Unknown(Why("transport", rule="lost"))),
-    st.builds(lambda cost: Failed(Why("no_output"), cost), COSTS),
+    st.just(Failed(Why("no_output"), Decimal("5.00"))),
+    st.just(Failed(Why("no_output"), None)),
+    st.just(Failed(Why("no_output"), Decimal(0))),
     st.just(made()),
     st.just(RuntimeError("a bug in the adapter")),
 )  # fmt: skip
 POLLS = st.one_of(
     st.just(made()),
+    st.builds(lambda cost: Failed(Why("provider"), cost), COSTS),
     st.builds(lambda why, cost: Failed(Why(why), cost), WHYS, COSTS),
     st.just(Running("processing")),
     st.just(NoAnswer(Why("provider", http=500))),
 )
+# "work" and "poll" are what usually happens; the rest comes between.
 STEPS = st.lists(
     st.one_of(
         st.just(("work", None)),
-        st.just(("again", None)),
         st.tuples(st.just("poll"), POLLS),
+        st.tuples(st.just("poll"), POLLS),
+        st.just(("again", None)),
         st.tuples(st.just("old_news"), POLLS),
         st.tuples(st.just("wait"), st.sampled_from([1, 31, 700, 86_401])),
         st.just(("tick", None)),
@@ -142,17 +147,22 @@ class Chain:
 
 @pytest.mark.parametrize("after_billed", [False, True], ids=["never", "after_billed"])
 @settings(
-    max_examples=40,
+    max_examples=60,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(first=st.lists(SUBMITS, max_size=4), second=st.lists(SUBMITS, max_size=4), steps=STEPS)
+@given(
+    first=st.lists(SUBMITS, min_size=1, max_size=4),
+    second=st.lists(SUBMITS, max_size=4),
+    steps=STEPS,
+)
 def test_no_chain_holds_two_calls_that_may_have_been_billed(
     order, fake, spare, settings, now, after_billed, first, second, steps
 ):
     settings.FALLBACK_AFTER_BILLED = after_billed
     fake.submits, spare.submits = scripted(first), scripted(second)
+    fake.tests_own_transactions = spare.tests_own_transactions = 2
     with transaction.atomic(), time_machine.travel(now, tick=False) as clock:
         job = order()
         chain = Chain(job, clock)
