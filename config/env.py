@@ -7,7 +7,7 @@ import os
 import re
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
-from email.utils import parseaddr
+from email.utils import getaddresses
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -152,9 +152,11 @@ def _checked_url(name: str, value: str, schemes: tuple[str, ...]) -> str:
 def read_sender(name: str, default: str) -> str:
     """`Name <name@host>` or the bare address: whom mail comes from."""
     value = read_str(name, default)
+    addresses = getaddresses([value]) if value.isprintable() else []
     try:
-        validate_email(parseaddr(value)[1])
-    except ValidationError:
+        [(_, address)] = addresses
+        validate_email(address)
+    except (ValueError, ValidationError):
         raise ImproperlyConfigured(
             f"{name} must be an address such as Name <name@example.org>, not {value!r}"
         ) from None

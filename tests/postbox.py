@@ -5,7 +5,7 @@ with Postbox() as postbox: postbox.port, postbox.taken
 
 import socketserver
 import threading
-from email import message_from_bytes
+from email import message_from_bytes, policy
 from email.message import Message
 
 MANNERS = {
@@ -58,7 +58,7 @@ class _Visit(socketserver.StreamRequestHandler):
     def _take(self) -> bool:
         text = b"".join(iter(self.rfile.readline, b".\r\n"))
         if self.server.manner != "refuse":
-            self.server.taken.append(message_from_bytes(text))
+            self.server.taken.append(message_from_bytes(text, policy=policy.default))
         answer = MANNERS[self.server.manner]
         self.wfile.write(answer + b"\r\n" if answer else b"")
         return bool(answer)

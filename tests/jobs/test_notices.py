@@ -10,7 +10,7 @@ from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
 from django.db import connection
 
-from jobs import notices, outcomes, tasks
+from jobs import notices, outcomes, tasks, ticker
 from jobs.models import Job, Lease
 from jobs.notices import DELAYS, DUTY
 from tests import rows
@@ -238,6 +238,12 @@ def test_nothing_is_queued_while_nothing_is_due(account, now, enqueued):
     assert enqueued == []
 
 
+def test_the_ticker_and_its_backstop_look_for_mail(due, enqueued):
+    enqueued.clear()
+    assert ticker.tick_once_if_alone()
+    assert [message[0] for message in enqueued].count("jobs.tasks.send_notices") == 1
+
+
 def test_a_lost_message_is_queued_again(due, now, enqueued):
     enqueued.clear()
     for minutes in (5, 7):
@@ -314,6 +320,18 @@ def test_mail_that_the_server_may_have_is_not_sent_again(due, now, postbox, capl
     assert len(postbox.taken) == 1
     assert rows.again(due).notified_at
     assert "may be lost" in caplog.text
+
+
+def test_death_between_mark_and_mail_sends_no_second(due, now, monkeypatch):
+    def die(*given):
+        raise SystemExit
+
+    with monkeypatch.context() as dying:
+        dying.setattr(EmailBackend, "send_messages", die)
+        with pytest.raises(SystemExit):
+            send_all()
+    send_all(now)
+    assert mail.outbox == []
 
 
 def test_nothing_personal_is_logged(due, now, postbox, caplog):

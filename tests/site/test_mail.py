@@ -1,0 +1,48 @@
+"""A whole site, its workers killed in between, mails the end of a job once."""
+
+import pytest
+
+from tests.postbox import Postbox
+from tests.site_process import Site
+
+pytestmark = pytest.mark.site
+
+ORDER = """
+from django.contrib.auth.models import User
+from django.utils import timezone
+from jobs import notices
+from jobs.ordering import PictureOrder, order_picture
+from providers.registry import offers
+from quotas import accounts
+ana = User.objects.create(username="ana", email="ana@example.org")
+for number in range(3):
+    order = PictureOrder(prompt="a fox", aspect_ratio="1:1", offer=offers()[0])
+    account, now = accounts.account_of_user(ana), timezone.now()
+    job = order_picture(account=account, order=order, form_key=f"key {number}", now=now)
+    assert notices.ask(job.pk, now)
+"""
+
+
+@pytest.fixture
+def postbox():
+    with Postbox() as postbox:
+        yield postbox
+
+
+@pytest.fixture
+def site(tmp_path, postbox):
+    mail = {"EMAIL_HOST": "127.0.0.1", "EMAIL_PORT": str(postbox.port), "EMAIL_TLS": "no"}
+    times = {"SANDBOX_SECONDS": "1", "POLL_EVERY": "0.3"}
+    site = Site(tmp_path, DEFAULT_FROM_EMAIL="site@example.org", **mail, **times)
+    try:
+        yield site.start()
+    finally:
+        site.stop()
+
+
+def test_three_jobs_are_three_mails(site, postbox):
+    site.run("shell", "-c", ORDER).check_returncode()
+    site.kill("q-worker")
+    site.wait_until(lambda: len(postbox.taken) == 3)
+    assert len({message["Message-ID"] for message in postbox.taken}) == 3
+    assert {message["Subject"] for message in postbox.taken} == {"Ready · Counterfoil"}
