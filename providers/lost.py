@@ -31,6 +31,9 @@ WIDE = timedelta(hours=1)
 """Nothing is called not executed while a run of unknown origin stands so near: a clock may be
 wrong, and the list's time of a run may be that of its end."""
 
+A_DAY = timedelta(days=1)
+"""No submit lasts so long: further back no call is read."""
+
 # What surely reached nobody, or was refused by a 4xx that proves it (`providers.classify`).
 NEVER_RAN = Q(
     state=CallState.REJECTED,
@@ -131,7 +134,9 @@ def _sent_around(call: Call, margin: timedelta, *, any_model: bool = False) -> C
     """The calls whose span, widened by the margin, meets that of this one."""
     span = _span(call, 2 * margin)
     calls = Call.objects.filter(
-        provider=call.provider, sent_at__lte=span.ends, answer_by__gte=span.begins
+        provider=call.provider,
+        sent_at__range=(span.begins - A_DAY, span.ends),
+        answer_by__gte=span.begins,
     )
     return calls if any_model else calls.filter(model=call.model)
 

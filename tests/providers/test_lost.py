@@ -4,6 +4,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from providers import ledger
 from providers.answers import Accepted, Failed, Listing, NoAnswer, Rejected, Run, Unknown, Why
@@ -283,7 +285,28 @@ def test_an_id_that_came_after_the_end_counts(lose, listed, now):
     assert tell(first, listed(1, 5)) == Found("gen_1")
 
 
-# What is asked for
+# What is read and asked for
+
+
+def test_a_call_with_a_long_time_to_answer_is_a_rival_still(lose, listed, settings):
+    settings.SUBMIT_TIMEOUT = 3600
+    lose(-3000)
+    settings.SUBMIT_TIMEOUT = 60
+    assert tell(lose(), listed(1)) == "ambiguous"
+
+
+def test_a_verdict_reads_no_history(lose, listed):
+    call = lose()
+    with CaptureQueriesContext(connection) as asked:
+        find_lost(call, listed(1))
+    with connection.cursor() as cursor:
+        plans = [
+            str(cursor.execute(f"EXPLAIN QUERY PLAN {query['sql']}").fetchall())
+            for query in asked.captured_queries
+        ]
+    assert plans
+    assert [plan for plan in plans if "SCAN providers_call" in plan] == []
+    assert sum("sent_at>? AND sent_at<?" in plan for plan in plans) == 3
 
 
 def test_calls_that_were_lost_together_are_looked_for_in_one_list(lose, now):

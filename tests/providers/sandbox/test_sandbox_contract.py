@@ -6,7 +6,16 @@ from decimal import Decimal
 
 import pytest
 
-from providers.answers import Accepted, Done, Failed, NoAnswer, Rejected, Running, Unknown
+from providers.answers import (
+    Accepted,
+    Done,
+    Failed,
+    Listing,
+    NoAnswer,
+    Rejected,
+    Running,
+    Unknown,
+)
 from providers.base import PictureRequest
 from providers.polza import SandboxPolza
 from providers.sandbox.faults import FAULTS
@@ -59,3 +68,32 @@ def test_the_adapter_reads_the_cost(adapter, fault, cost):
 @pytest.mark.parametrize(("fault", "wait"), [("http_429", None), ("http_429_after", 1)])
 def test_the_adapter_reads_the_wait(adapter, fault, wait):
     assert submit(adapter, fault).why.retry_after == wait
+
+
+def test_the_adapter_lists_what_ran(adapter, anywhere):
+    began = datetime.now(UTC) - timedelta(minutes=1)
+    submit(adapter, "drop_before")
+    outcomes = [submit(adapter, fault) for fault in ("ok", "drop_after", "fail")]
+    listing = adapter.runs_between(began, began + timedelta(minutes=2))
+    ran = [entry["id"] for entry in anywhere.ledger()["generations"]]
+    assert [run.reference for run in listing.runs] == ran
+    assert (ran[0], ran[2]) == (outcomes[0].reference, outcomes[2].reference)
+    assert {run.model for run in listing.runs} == {"test-picture"}
+    assert listing.is_complete
+    assert adapter.runs_between(began, began + timedelta(seconds=1)).runs == ()
+
+
+def test_a_long_list_comes_whole(adapter, anywhere):
+    for number in range(120):
+        anywhere.submit(work=f"image:{number}", key={"Authorization": "Bearer sandbox"})
+    now = datetime.now(UTC)
+    listing = adapter.runs_between(now - timedelta(minutes=5), now + timedelta(minutes=1))
+    assert (len(listing.runs), listing.is_complete) == (120, True)
+
+
+def test_a_list_that_fails_is_no_answer(adapter):
+    submit(adapter, "list_fails")
+    now = datetime.now(UTC)
+    span = (now - timedelta(minutes=1), now + timedelta(minutes=1))
+    answers = [adapter.runs_between(*span) for _ in range(3)]
+    assert [type(answer) for answer in answers] == [NoAnswer, NoAnswer, Listing]
