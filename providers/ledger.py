@@ -117,6 +117,9 @@ def record(*, call_id: int, news: News, now: datetime) -> Recorded:
         call.refresh_from_db()
     elif not changed and call.state in ENDS and isinstance(news, Done | Failed):
         Call.objects.filter(pk=call.pk).update(poll_at=None)
+    # One that came while the answer was on its way may know more than the answer does.
+    newer = Call.objects.filter(pk=call_id, hooks__received_at__gt=F("polled_at"))
+    newer.filter(poll_at=None).update(poll_at=now)
     return Recorded(call, changed, late)
 
 

@@ -47,6 +47,10 @@ class Fault:
     # The end where lost requests are searched for; None where it is the same.
     found: End | None = None
 
+    def end(self, *, hooked: bool = False) -> End:
+        plain = End(self.call, self.attempt, self.job, self.reason)
+        return self.hooked or plain if hooked else plain
+
 
 def _ready(
     name: str, title: StrPromise, says: StrPromise, *, in_doubt_first: bool = False

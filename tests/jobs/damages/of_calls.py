@@ -3,7 +3,7 @@
 import uuid
 
 from jobs.works import work_of
-from providers.models import Gate
+from providers.models import Gate, Hook
 from tests.jobs.damages.planting import (
     YEAR,
     calls,
@@ -166,3 +166,11 @@ def _(job):
 @damage("gate_paused_says_why", despite=("gate_paused_says_why",))
 def _(job):
     return Gate.objects.create(provider="sandbox", paused_until=job.created_at).pk
+
+
+@damage("hook_message_once", despite=("hook_message_once",))
+def _(job):
+    hook = {"provider": "sandbox", "message_id": "msg_1", "call": calls(job).get()}
+    hook |= {"received_at": job.created_at, "is_signed": True}
+    Hook.objects.create(**hook)
+    return Hook.objects.create(**hook).pk

@@ -4,6 +4,7 @@ import pytest
 
 from providers.sandbox import tricks
 from providers.sandbox.faults import DELIVERED, FAULTS, NOT_EXECUTED, fault_named
+from providers.sandbox.hooks import HOOKED
 
 CALLS = {"sending", "accepted", "unknown", "succeeded", "rejected", "failed", "given_up"}
 JOBS = {"queued", "running", "in_doubt", "ready", "failed", "cancelled", "not_confirmed"}
@@ -78,3 +79,16 @@ def test_says_one_sentence_about_the_provider(fault):
     assert str(fault.says)[0].isupper()
     assert str(fault.says).endswith(".")
     assert str(fault.says).count(". ") == 0
+
+
+@pytest.mark.parametrize("name", sorted(HOOKED))
+def test_where_webhooks_come_what_was_paid_is_delivered(name):
+    fault = fault_named(name)
+    end = fault.end(hooked=True)
+    assert (end.job, end.reason, fault.charges) == ("ready", "", 1)
+    # A slot that was given back stays so.
+    assert end.attempt == ("failed" if fault.attempt == "failed" else "success")
+
+
+def test_only_a_fault_with_a_webhook_ends_otherwise_by_one():
+    assert {fault.name for fault in FAULTS if fault.hooked} <= HOOKED
