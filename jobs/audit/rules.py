@@ -48,6 +48,7 @@ SAYS = {
     "hook_message_once": "One webhook is kept twice.",
     "job_ended_once_ended": "A job's state and the time of its end disagree.",
     "job_failed_says_why": "A failed job has no reason.",
+    "job_notified_once": "A job whose mail went out is due another.",
     "job_form_once": "One form has made more than one job.",
     "picture_once_a_position": "Two pictures have the same place in a job.",
     "stage_goes_on": "An unfinished stage has neither a lease nor a due time.",
