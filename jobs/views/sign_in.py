@@ -19,6 +19,9 @@ class SignInForm(AuthenticationForm):
         self.fields["username"].label = _("Name")
         self.fields["username"].error_messages["required"] = _("Type your name.")
         self.fields["password"].error_messages["required"] = _("Type your password.")
+        if self.errors:
+            # The summary of what is wrong has the focus then.
+            del self.fields["username"].widget.attrs["autofocus"]
         for name in self.errors:
             if name in self.fields:
                 described = {"aria-invalid": "true", "aria-describedby": f"id_{name}_error"}

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import PROMPT, expect_quota, expect_state, fill_form, order, tab_to
+from tests.e2e.steps import PROMPT, expect_quota, expect_state, fill_form, order
 
 pytestmark = [pytest.mark.chromium, pytest.mark.site]
 
@@ -63,10 +63,11 @@ def test_wrong_password_is_said_at_the_top(page, make_user, troubles):
 
 
 def test_keyboard_is_enough(page, make_user):
+    """The name has the focus at once."""
+    name = make_user("fred")
     page.goto("/sign-in?next=/images/new")
-    tab_to(page, "Name")
-    page.keyboard.type(make_user("fred"))
-    tab_to(page, "Password")
+    page.keyboard.type(name)
+    page.keyboard.press("Tab")
     page.keyboard.type(PASSWORD)
     page.keyboard.press("Enter")
     page.wait_for_url("**/images/new?*")

@@ -8,6 +8,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from django.utils import timezone
 
+from jobs import audit
 from jobs import sign_in as jobs_sign_in
 from jobs.middleware import COOKIE
 from jobs.models import Job
@@ -192,6 +193,17 @@ class TestReturning:
         assert account.jobs.count() == 1
 
 
+def test_audit_finds_nothing_wrong_with_what_was_moved(account, visitor, sign_in, now):
+    """Nor with what stayed: no seat was free for two, and one is of yesterday."""
+    fill(account, now, 9)
+    for way in (rows.failed_billed, rows.ready, rows.generating, rows.lost):
+        way(visitor, now)
+    rows.not_confirmed(visitor, now - timedelta(days=1))
+    sign_in()
+    assert visitor.attempts.count() == 3
+    assert list(audit.violations(now + timedelta(hours=2))) == []
+
+
 @pytest.fixture
 def die_once(monkeypatch):
     """The process dies once, after so many jobs were moved."""
@@ -282,6 +294,7 @@ def test_page_says_what_is_missing_and_keeps_the_name(page):
     assert '<a href="#id_password">Type your password.</a>' in shown
     assert 'id="id_password_error"' in shown
     assert 'value="ana"' in shown
+    assert shown.count("autofocus") == 1
 
 
 def test_page_lets_password_managers_help(page):

@@ -6,11 +6,11 @@ the model is full, over its tries or closed), nothing settled twice, no ended st
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import astuple
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
-from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.db import transaction
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -26,67 +26,12 @@ from hypothesis.stateful import (
 from quotas import accounts, ledger, moving
 from quotas.models import Account, Allowance, Attempt, Grant, Plan
 from quotas.states import AttemptState
+from tests.quotas.plain_ledger import Model, Row, Spender
 
-KINDS = st.sampled_from(["image", "contract"])
+KINDS = st.sampled_from(["image", "image", "image", "contract"])
 ANY = st.integers(0, 99)
+STATES = st.sampled_from(AttemptState)
 PENDING, SUCCESS, FAILED = AttemptState.PENDING, AttemptState.SUCCESS, AttemptState.FAILED
-
-
-@dataclass
-class Spender:
-    """An account as the model has it."""
-
-    pk: int
-    plan: int
-    visitor: str = ""
-    user: int | None = None
-    closed: bool = False
-
-
-@dataclass
-class Row:
-    account: int
-    kind: str
-    day: date
-    slot: int
-    state: str = PENDING
-    cost_nothing: bool = False
-
-
-@dataclass
-class Model:
-    slots: dict[tuple[int, str], int] = field(default_factory=dict)
-    spenders: list[Spender] = field(default_factory=list)
-    rows: dict[int, Row] = field(default_factory=dict)
-    grants: dict[int, tuple[int, str, date, int]] = field(default_factory=dict)
-
-    def allowed(self, spender: Spender, kind: str, day: date) -> int:
-        given = [g[3] for g in self.grants.values() if g[:3] == (spender.pk, kind, day)]
-        return self.slots[spender.plan, kind] + sum(given)
-
-    def of_day(self, spender: Spender, kind: str, day: date) -> list[Row]:
-        key = (spender.pk, kind, day)
-        return [row for row in self.rows.values() if (row.account, row.kind, row.day) == key]
-
-    def taken(self, spender: Spender, kind: str, day: date) -> set[int]:
-        return {row.slot for row in self.of_day(spender, kind, day) if row.state != FAILED}
-
-    def lowest_free(self, spender: Spender, kind: str, day: date) -> int:
-        """0 where as many are held as are allowed."""
-        taken = self.taken(spender, kind, day)
-        if len(taken) >= self.allowed(spender, kind, day):
-            return 0
-        return next(slot for slot in range(1, 10_000) if slot not in taken)
-
-    def refusal(self, spender: Spender, kind: str, day: date) -> str:
-        """The empty string where a seat is to be had."""
-        tries = [row for row in self.of_day(spender, kind, day) if not row.cost_nothing]
-        if spender.closed:
-            return "closed"
-        if not self.lowest_free(spender, kind, day):
-            return "full"
-        most = 3 * self.allowed(spender, kind, day) + 5
-        return "too_many_tries" if len(tries) >= most else ""
 
 
 class Ledger(RuleBasedStateMachine):
@@ -114,8 +59,7 @@ class Ledger(RuleBasedStateMachine):
         for number in range(len(self.plans)):
             for kind in ("image", "contract"):
                 self.set_slots(number, kind, number + 2)
-        users = get_user_model().objects
-        self.users = [users.create(username=name) for name in ("ana", "ben")]
+        self.users = [User.objects.create(username=name) for name in ("ana", "ben")]
         self.add(Account(user=self.users[0], plan=self.plans[1]))
         self.visit()
         self.visit()
@@ -130,18 +74,21 @@ class Ledger(RuleBasedStateMachine):
         return self.model.spenders[pick % len(self.model.spenders)]
 
     @rule()
-    @precondition(lambda self: len(self.model.spenders) < 8)
+    @precondition(lambda self: len(self.model.spenders) < 6)
     def visit(self) -> None:
         self.visitors += 1
         self.add(accounts.account_of_visitor(f"visitor {self.visitors}"))
 
-    @rule()
-    def let_the_day_end(self) -> None:
-        self.now += timedelta(days=1)
+    @rule(often=st.integers(0, 2))
+    def let_the_day_end(self, often: int) -> None:
+        """Seldom, or no day would fill."""
+        self.now += timedelta(days=often == 0)
 
-    @rule(pick=ANY, kind=KINDS)
-    def reserve(self, pick: int, kind: str) -> None:
-        self.take(self.spender(pick), kind)
+    @rule(pick=ANY, kind=KINDS, state=STATES)
+    def reserve(self, pick: int, kind: str, state: AttemptState) -> None:
+        pk = self.take(self.spender(pick), kind)
+        if pk and state != PENDING:
+            self.end(pk, state, cost_nothing=False)
 
     @rule(pick=ANY, kind=KINDS)
     def fill(self, pick: int, kind: str) -> None:
@@ -167,15 +114,21 @@ class Ledger(RuleBasedStateMachine):
         while pk := self.take(self.spender(pick), kind):
             self.end(pk, FAILED, cost_nothing=False)
 
-    @rule(pick=ANY)
-    def give_back_and_take_again(self, pick: int) -> None:
-        """A seat of today comes free: whether it may be taken again is for the allowance to say."""
+    @rule(pick=ANY, kind=KINDS, less=st.integers(1, 2))
+    def lower_below_what_is_held(self, pick: int, kind: str, less: int) -> None:
+        """And free the lowest seat: that gives none while enough others are held. Then back."""
+        spender = self.spender(pick)
+        self.fill(pick, kind)
+        number = [plan.pk for plan in self.plans].index(spender.plan)
+        before = self.model.slots[spender.plan, kind]
+        self.set_slots(number, kind, max(0, before - less))
+        key = (spender.pk, kind, self.day, PENDING)
         rows = self.model.rows
-        mine = [pk for pk in rows if rows[pk].state == PENDING and rows[pk].day == self.day]
+        mine = [pk for pk in rows if (*astuple(rows[pk])[:3], rows[pk].state) == key]
         if mine:
-            row = rows[mine[pick % len(mine)]]
-            self.end(mine[pick % len(mine)], FAILED, cost_nothing=True)
-            self.take(next(s for s in self.model.spenders if s.pk == row.account), row.kind)
+            self.end(min(mine, key=lambda pk: rows[pk].slot), FAILED, cost_nothing=True)
+        self.take(spender, kind)
+        self.set_slots(number, kind, before)
 
     @rule(pick=ANY, state=st.sampled_from([SUCCESS, FAILED]), cost_nothing=st.booleans())
     @precondition(lambda self: self.model.rows)
@@ -190,7 +143,7 @@ class Ledger(RuleBasedStateMachine):
         if ended:
             row.state, row.cost_nothing = state, cost_nothing and state == FAILED
 
-    @rule(number=st.integers(0, 1), kind=KINDS, slots=st.integers(0, 4))
+    @rule(number=st.integers(0, 1), kind=KINDS, slots=st.integers(0, 6))
     def set_slots(self, number: int, kind: str, slots: int) -> None:
         Allowance.objects.filter(plan=self.plans[number], kind=kind).update(slots=slots)
         self.model.slots[self.plans[number].pk, kind] = slots
@@ -216,11 +169,30 @@ class Ledger(RuleBasedStateMachine):
         Grant.objects.get(pk=pk).delete()
         del self.model.grants[pk]
 
+    @rule(
+        states=st.lists(STATES, min_size=1, max_size=3),
+        number=st.integers(0, 1),
+        is_late=st.booleans(),
+    )
+    def come_and_sign_in(self, states: list[AttemptState], number: int, is_late: bool) -> None:
+        """Perhaps after midnight: what is of yesterday stays."""
+        self.visit()
+        visitor = self.model.spenders[-1]
+        for state in states:
+            pk = self.take(visitor, "image")
+            if pk and state != PENDING:
+                self.end(pk, state, cost_nothing=False)
+        self.now += timedelta(days=is_late)
+        self.bring_along(visitor, self.users[number])
+
     @rule(pick=ANY, number=st.integers(0, 1))
     def sign_in(self, pick: int, number: int) -> None:
         """By any visitor, also one whose id is spent: nothing of another's comes along then."""
         visitors = [spender for spender in self.model.spenders if spender.visitor]
-        visitor, user = visitors[pick % len(visitors)], self.users[number]
+        if visitors:
+            self.bring_along(visitors[pick % len(visitors)], self.users[number])
+
+    def bring_along(self, visitor: Spender, user: User) -> None:
         account = moving.account_for(visitor=visitor.visitor, user=user, now=self.now)
         into = self.follow_sign_in(visitor, account)
         for attempt in Attempt.objects.filter(account__moved_to=account).order_by("pk"):
