@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.db import IntegrityError, connection
 
-from providers.models import Call
+from providers.models import Call, Hook, new_token
 from tests.providers.calls import call_in
 
 pytestmark = pytest.mark.django_db
@@ -27,17 +27,19 @@ pytestmark = pytest.mark.django_db
         ("call_cost_not_negative", "succeeded", {"cost": -1}),
         ("call_late_only_after_end", "accepted", {"late_outcome": "failed", "late_at": "now"}),
         ("call_late_only_after_end", "succeeded", {"late_outcome": "failed"}),
+        ("call_fallback_names_its_rule", "sending", {"after": "call"}),
     ],
 )
 def test_check_refuses_what_it_names(now, constraint, state, changes):
     call = call_in(state, now)
-    changes = {name: now if value == "now" else value for name, value in changes.items()}
+    known = {"now": now, "call": call}
+    changes = {name: known.get(value, value) for name, value in changes.items()}
     with pytest.raises(IntegrityError, match=constraint):
         Call.objects.filter(pk=call.pk).update(**changes)
 
 
 def copy_of(call, **changes):
-    call.pk = None
+    call.pk, call.hook_token = None, new_token()
     for name, value in changes.items():
         setattr(call, name, value)
     call.save(force_insert=True)
@@ -68,11 +70,27 @@ def test_calls_without_a_reference_do_not_clash(now):
     assert Call.objects.count() == 2
 
 
+def test_token_of_a_call_is_its_own(now):
+    call = call_in("rejected", now)
+    other = call_in("rejected", now, work="image:2")
+    with refused("providers_call_hook_token", "providers_call.hook_token"):
+        Call.objects.filter(pk=other.pk).update(hook_token=call.hook_token)
+
+
+def test_webhook_is_kept_once(now):
+    columns = {"provider": "polza", "message_id": "msg_1", "received_at": now, "is_signed": True}
+    Hook.objects.create(**columns, call=call_in("unknown", now))
+    other = call_in("unknown", now, work="image:2")
+    with refused("hook_message_once", "providers_hook.provider, providers_hook.message_id"):
+        Hook.objects.create(**columns, call=other)
+
+
 def test_every_constraint_has_a_test():
     named = {constraint.name for constraint in Call._meta.constraints}
     assert named == {
         "call_wall", "call_reference_once", "call_live_is_looked_at", "call_ended_once_ended",
         "call_accepted_has_reference", "call_cost_not_negative", "call_late_only_after_end",
+        "call_fallback_names_its_rule",
     }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from providers import polza as polza_module
 from providers.answers import Artifact, Done, Failed, NoAnswer, Running
 from providers.base import PictureRequest
 from providers.polza import Polza, SandboxPolza
+from providers.webhooks import Ed25519Jwks, Hint, StandardWebhooks, Unsigned
 
 URL = "https://s3.polza.test/f/1.png"
 
@@ -57,6 +58,30 @@ def test_submit_asks_for_one_picture_in_the_documented_form(sent):
         },
         "provider": {"allow_fallbacks": False},
     }
+
+
+def test_submit_names_the_address_for_reports_where_there_is_one(sent):
+    _, _, body = sent(hook_url="https://pictures.example.org/hooks/polza/token/")
+    said = json.loads(body)["input"]["callBackUrl"]
+    assert said == "https://pictures.example.org/hooks/polza/token/"
+    assert "callBackUrl" not in json.loads(sent()[2])["input"]
+
+
+def test_its_reports_are_unsigned_hints(now):
+    polza = Polza(name="polza", base_url=URL, key="the-key")
+    assert polza.caps.hook == "hint"
+    assert polza.read_hook({}, b'{"id": "gen_1"}', now) == Hint("gen_1")
+
+
+@pytest.mark.parametrize(
+    ("style", "verifier"),
+    [("HINT", Unsigned), ("STANDARD", StandardWebhooks), ("ED25519", Ed25519Jwks)],
+)
+def test_those_of_the_sandbox_are_signed_as_it_is_told(settings, style, verifier):
+    settings.SANDBOX_HOOKS = style
+    sandbox = SandboxPolza(name="sandbox", base_url=URL, key="the-key")
+    assert sandbox.caps.hook == ("hint" if style == "HINT" else "signed")
+    assert type(sandbox.verifier) is verifier
 
 
 def test_submit_carries_the_key_and_says_that_it_is_json(sent):
