@@ -121,7 +121,7 @@ def _session_of(name: str) -> str:
     from django.contrib.auth import get_user_model
     from django.test import Client
 
-    user = get_user_model().objects.create_user(name, password=name)
+    user = get_user_model().objects.create_user(name, f"{name}@example.org", name)
     user.is_staff = user.is_superuser = name == "staff"
     user.save()
     client = Client()
