@@ -6,6 +6,7 @@ transaction; record the provider's id before anything else.
 """
 
 import random
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
@@ -27,7 +28,10 @@ from providers.answers import (
 )
 from providers.models import Call
 from providers.registry import Offer, estimate_of, provider_named
-from providers.states import ENDS, LIVE, SOURCES, WALL, CallState
+from providers.states import ENDS, LET_GO, LIVE, SOURCES, WALL, CallState
+
+ASKED_FOR = timedelta(minutes=15)
+"""How long a call is looked at anew that would not be looked at any more."""
 
 LATE_COLUMNS = ("cost", "result", "reference", "poll_at", "give_up_at")
 WEIGHT = {
@@ -96,7 +100,7 @@ def live_call_of(work: str) -> Call | None:
 
 def record(*, call_id: int, news: News, now: datetime) -> Recorded:
     """Write down what became of a call. The same news twice changes nothing."""
-    news = _by_early_id(call_id, news)
+    news = _by_early_word(call_id, news)
     state, columns = _columns_of(news, now)
     try:
         with transaction.atomic():
@@ -133,17 +137,19 @@ def note_early_id(call_id: int, reference: str) -> bool:
         return False
 
 
-def _by_early_id(call_id: int, news: News) -> News:
-    """A submit whose answer was lost, or was an error of the server, but whose headers had named
-    the run: it can be asked for."""
-    is_lost = isinstance(news, Unknown) or (
-        isinstance(news, Rejected) and (news.why.http or 0) >= 500
-    )
-    if not is_lost:
+def _by_early_word(call_id: int, news: News) -> News:
+    """A submit whose answer was lost, or was an error of the server, although the run had been
+    named before: by the headers, and then it can be asked for, or by a hook, and then it is not
+    surely rejected."""
+    server_failed = isinstance(news, Rejected) and (news.why.http or 0) >= 500
+    if not (server_failed or isinstance(news, Unknown)):
         return news
-    early = Call.objects.filter(pk=call_id, state=CallState.SENDING).values_list("reference")
-    reference = early.first()
-    return Accepted(reference[0]) if reference and reference[0] else news
+    call = Call.objects.filter(pk=call_id, state=CallState.SENDING).first()
+    if call and call.reference:
+        return Accepted(call.reference)
+    if call and isinstance(news, Rejected) and call.hooks.exclude(reference="").exists():
+        return Unknown(news.why)
+    return news
 
 
 def give_up(*, call_id: int, now: datetime) -> bool:
@@ -157,6 +163,19 @@ def give_up(*, call_id: int, now: datetime) -> bool:
         return True
     Call.objects.filter(pk=call_id, state__in=ENDS, give_up_at__lte=now).update(poll_at=None)
     return False
+
+
+def let_go(*, call_id: int, now: datetime) -> bool:
+    """Staff's decision about a slot, which is no evidence about the run: counted as possibly
+    charged, and looked at as before, to the end of retention."""
+    return _move(call_id, CallState.GIVEN_UP, {"ended_at": now, "rule": LET_GO})
+
+
+def look_now(call_ids: Iterable[int], now: datetime) -> None:
+    """Make the next look due, of ended calls too: the end of retention waits for it."""
+    calls = Call.objects.filter(pk__in=call_ids)
+    calls.update(poll_at=now)
+    calls.filter(give_up_at__lt=now + ASKED_FOR).update(give_up_at=now + ASKED_FOR)
 
 
 def claim_polls(calls: list[Call], now: datetime) -> None:

@@ -357,3 +357,30 @@ class TestAddress:
         settings.PUBLIC_URL = ""
         sent(Accepted("gen_77"))
         assert fake.sent[0].hook_url == ""
+
+
+class TestErrorAfterAHook:
+    """The hook overtakes the answer to the submit, and the answer is an error of the server."""
+
+    @pytest.fixture
+    def overtaken(self, clock, order, fake, spare, monkeypatch) -> Job:
+        job = order()
+
+        def report_and_fail(request, **when):
+            report(call_of(job))
+            return OWN_ERROR
+
+        monkeypatch.setattr(fake, "submit", report_and_fail)
+        engine.advance(job.pk)
+        return job
+
+    def test_nobody_else_is_asked_before_the_run_was_asked_for(self, overtaken, spare):
+        assert state_of(overtaken) == ("in_doubt", "pending")
+        assert spare.sent == []
+
+    def test_the_run_that_was_named_is_delivered(self, overtaken, ticker, fake, spare):
+        fake.polls["gen_77"] = made()
+        round_of(ticker)
+        engine.advance(overtaken.pk)
+        assert state_of(overtaken) == ("ready", "success")
+        assert not Alert.objects.exists()
