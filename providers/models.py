@@ -167,6 +167,8 @@ class Gate(models.Model):
     class Meta:
         verbose_name = _("gate")
         verbose_name_plural = _("gates")
+    # Of the first of several pauses without a request that got in; `since` is of the last.
+    shut_since = models.DateTimeField(null=True, blank=True, editable=False)
         constraints = [
             models.UniqueConstraint(fields=["provider", "model"], name="gate_one_a_model"),
             models.CheckConstraint(
