@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from providers.models import Call
 from providers.states import CallState
@@ -19,16 +19,34 @@ class Usual:
     most: timedelta
 
 
+@dataclass(frozen=True)
+class Recent:
+    """The last calls that a model finished, newest first."""
+
+    spans: tuple[tuple[datetime | None, datetime | None], ...]
+
+    @property
+    def last_at(self) -> datetime | None:
+        return self.spans[0][1] if self.spans else None
+
+    @property
+    def usual(self) -> Usual | None:
+        """None before there are enough calls to speak of."""
+        lasted = sorted(ended - accepted for accepted, ended in self.spans if accepted and ended)
+        if len(lasted) < FEWEST:
+            return None
+        return Usual(_rank(lasted, 0.5), _rank(lasted, 0.9))
+
+
 def usual_duration(provider: str, model: str) -> Usual | None:
-    """None before there are enough calls to speak of. Reads a hundred rows at most."""
-    finished = Call.objects.filter(
-        provider=provider, model=model, state=CallState.SUCCEEDED, accepted_at__isnull=False
-    )
-    spans = finished.order_by("-ended_at").values_list("accepted_at", "ended_at")[:LAST]
-    lasted = sorted(ended - accepted for accepted, ended in spans if accepted and ended)
-    if len(lasted) < FEWEST:
-        return None
-    return Usual(_rank(lasted, 0.5), _rank(lasted, 0.9))
+    return recent_of(provider, model).usual
+
+
+def recent_of(provider: str, model: str) -> Recent:
+    """One query of a hundred rows at most."""
+    finished = Call.objects.filter(provider=provider, model=model, state=CallState.SUCCEEDED)
+    spans = finished.order_by("-ended_at").values_list("accepted_at", "ended_at")
+    return Recent(tuple(spans[:LAST]))
 
 
 def _rank(ascending: list[timedelta], share: float) -> timedelta:

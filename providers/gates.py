@@ -14,7 +14,8 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet, Value
+from django.db.models.functions import Coalesce
 
 from providers import ledger, money
 from providers.models import Call, Gate
@@ -25,9 +26,23 @@ from providers.states import CallState
 WHOLE = ""
 """The model of the gate that stands for the whole provider."""
 
+STAFF = "staff"
+"""Why a gate is shut that staff have shut: nobody else opens it."""
+
 PROBE_AGAIN = timedelta(seconds=1)
+STAFF_AGAIN = timedelta(seconds=15)
+"""How soon after staff have let requests in again they are in."""
+
+UNTIL_TOLD = timedelta(days=3650)
 LONGEST_EXHAUSTED = timedelta(hours=26)
-OPEN = {"paused_until": None, "exhausted_until": None, "why": "", "since": None, "probe": None}
+OPEN = {
+    "paused_until": None,
+    "exhausted_until": None,
+    "why": "",
+    "since": None,
+    "shut_since": None,
+    "probe": None,
+}
 
 
 @dataclass(frozen=True)
@@ -77,9 +92,22 @@ def follow(call: Call, now: datetime, *, retry_after: float | None = None) -> Sh
     return _open(call)
 
 
+def pause(provider: str, now: datetime) -> bool:
+    """Staff's word: no request gets in until they resume. False when it stands so already."""
+    Gate.objects.bulk_create([Gate(provider=provider, model=WHOLE)], ignore_conflicts=True)
+    whole = Gate.objects.filter(provider=provider, model=WHOLE).exclude(why=STAFF)
+    shut = {**OPEN, "paused_until": now + UNTIL_TOLD, "why": STAFF, "since": now}
+    return whole.update(**shut) == 1
+
+
 def resume(provider: str, model: str = WHOLE) -> bool:
     """Staff's word: open the gate at once."""
     return bool(_paused(provider).filter(model=model).update(**OPEN))
+
+
+def resume_all(provider: str) -> bool:
+    """The provider's own gate and those of its models."""
+    return bool(_paused(provider).update(**OPEN))
 
 
 def _lock(offer: Offer) -> list[Gate]:
@@ -97,6 +125,8 @@ def _row(provider: str, model: str, *, lock: bool = False) -> Gate:
 
 
 def _closed(gate: Gate, now: datetime) -> Closed | None:
+    if gate.why == STAFF:
+        return Closed(STAFF, now + STAFF_AGAIN)
     if gate.exhausted_until and now < gate.exhausted_until:
         return Closed(gate.why, gate.exhausted_until)
     if gate.paused_until and now < gate.paused_until:
@@ -124,17 +154,18 @@ def _close(call: Call, now: datetime, retry_after: float | None) -> Shift | None
 
 
 def _shut(provider: str, model: str, now: datetime, why: str, **until: datetime) -> bool:
-    """A shorter pause does not cut a longer one."""
+    """A shorter pause does not cut a longer one, and none replaces that of staff."""
     ((column, moment),) = until.items()
     Gate.objects.bulk_create([Gate(provider=provider, model=model)], ignore_conflicts=True)
     shorter = Gate.objects.filter(Q(**{column: None}) | Q(**{f"{column}__lt": moment}))
-    shut = shorter.filter(provider=provider, model=model)
-    return bool(shut.update(**until, why=why, since=now, probe=None))
+    shut = shorter.filter(provider=provider, model=model).exclude(why=STAFF)
+    shut_since = Coalesce(F("shut_since"), Value(now))
+    return bool(shut.update(**until, why=why, since=now, shut_since=shut_since, probe=None))
 
 
 def _open(call: Call) -> Shift | None:
     """The provider took a request that was sent after the pause began."""
-    paused = _paused(call.provider).filter(since__lte=call.sent_at)
+    paused = _paused(call.provider).filter(since__lte=call.sent_at).exclude(why=STAFF)
     paused.filter(model=call.model).update(**OPEN)
     if paused.filter(model=WHOLE).update(**OPEN):
         return Shift(call.provider, "open")

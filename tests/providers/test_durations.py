@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from providers.durations import FEWEST, LAST, Usual, usual_duration
-from providers.models import Call
+from providers.models import Call, new_token
 from tests.providers.calls import OFFER, call_in
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +25,7 @@ def finish(now):
         rows = []
         for number, lasted in enumerate(minutes):
             row = copy(call)
-            row.pk = None
+            row.pk, row.hook_token = None, new_token()
             row.work, row.reference = f"image:{number}", f"gen_{number}"
             row.ended_at = now - number * MINUTE
             row.accepted_at = row.ended_at - lasted * MINUTE

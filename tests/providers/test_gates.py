@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from providers import gates, ledger, money
 from providers.answers import Accepted, Done, Failed, Rejected, Unknown, Why
@@ -243,6 +244,22 @@ def test_a_day_is_that_of_the_providers_own_calendar(now, fake, monkeypatch):
     assert ends == datetime(2026, 3, 2, 15, tzinfo=UTC)
 
 
+def test_money_of_a_provider_that_is_not_configured_any_more_is_told(now):
+    lost = enter(now)
+    ledger.record(call_id=lost.pk, news=Unknown(Why("transport")), now=now)
+    Call.objects.filter(pk=lost.pk).update(provider="gone")
+    spent = money.spend_of(["fake"], now)
+    assert spent["gone"]["RUB"] == money.Spend(at_risk=Decimal("5.00"))
+
+
+@pytest.mark.parametrize("providers", [["fake"], ["fake", "spare"]])
+def test_money_is_three_queries_whatever_the_providers(now, spare, providers):
+    enter(now)
+    with CaptureQueriesContext(connection) as caught:
+        money.spend_of(providers, now)
+    assert len(caught.captured_queries) == 3
+
+
 def test_the_database_refuses_a_pause_without_a_reason(now):
     with pytest.raises(IntegrityError), transaction.atomic():
         Gate.objects.create(provider="fake", paused_until=now)
@@ -253,3 +270,42 @@ def test_the_database_refuses_a_fallback_without_its_rule(now):
     ledger.record(call_id=first.pk, news=refused("auth"), now=now)
     with pytest.raises(IntegrityError), transaction.atomic():
         ledger.open_call(work="image:1", offer=OTHER_MODEL, now=now, after=first, rule="")
+
+
+def test_staff_shut_the_gate_until_they_open_it(now):
+    assert gates.pause("fake", now)
+    for later in (now, now + timedelta(days=400)):
+        assert enter(later, work="image:2") == Closed("staff", later + gates.STAFF_AGAIN)
+        assert not is_open(later, OTHER_MODEL)
+    assert gates.resume_all("fake")
+    assert is_open(now)
+
+
+def test_staff_pause_once(now):
+    assert gates.pause("fake", now)
+    assert not gates.pause("fake", now + SECOND)
+    assert Gate.objects.get(provider="fake", model="").since == now
+
+
+def test_no_answer_opens_what_staff_have_shut(now):
+    early = enter(now, work="image:early")
+    gates.pause("fake", now - SECOND)
+    assert heard(early, Accepted("run-early"), now + SECOND) is None
+    assert not is_open(now + SECOND)
+
+
+@pytest.mark.parametrize("why", ["auth", "rate"])
+def test_no_trouble_replaces_the_pause_of_staff(now, why):
+    early = enter(now, work="image:early")
+    gates.pause("fake", now)
+    assert heard(early, refused(why, retry_after=90.0), now + SECOND) is None
+    assert Gate.objects.get(provider="fake", model="").why == "staff"
+
+
+def test_staff_may_pause_what_is_exhausted_and_resume_it_whole(now):
+    answered(now, refused("auth"))
+    assert gates.pause("fake", now + SECOND)
+    assert Gate.objects.get(provider="fake", model="").exhausted_until is None
+    assert gates.resume_all("fake")
+    assert not gates.resume_all("fake")
+    assert is_open(now, OTHER_MODEL)
