@@ -7,9 +7,9 @@ nothing about the run (docs/adr/0003-a-get-proves-nothing.md).
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from django.conf import settings
+from django.utils import timezone
 
 from providers.answers import Kind, Rejected, Unknown, Why
 from providers.http import Answer, NoReply, NotSent, Reply
@@ -98,5 +98,5 @@ def _why(seen: Seen, rule: str) -> Why:
         http=seen.status,
         code=own.code,
         text=own.text,
-        retry_after=read_retry_after(seen.reply.headers, datetime.now(UTC)),
+        retry_after=read_retry_after(seen.reply.headers, timezone.now()),
     )

@@ -17,6 +17,7 @@ from typing import Any
 
 import requests
 from django.conf import settings
+from django.utils import timezone
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -89,7 +90,7 @@ class Wire:
     def note_connected(self) -> None:
         """Last before the first byte is written: a sender that overslept does not send."""
         self.remaining()
-        if self.send_by and time.time() >= self.send_by.timestamp():
+        if self.send_by and timezone.now() >= self.send_by:
             raise TooLateToSend("the time to send had passed")
         self.connected = True
 

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from django.utils import timezone
+
 from providers.answers import (
     Listed,
     Listing,
@@ -28,7 +30,7 @@ Ask = Callable[[dict[str, str]], dict[str, Any] | NoAnswer]
 def read(ask: Ask, since: datetime, until: datetime) -> Listed:
     """Oldest first, so that a run which begins meanwhile moves no row. Complete if every page
     named the same total and that many different runs came."""
-    asked_at, patience = datetime.now(UTC), time.monotonic() + LIST_WITHIN
+    asked_at, patience = timezone.now(), time.monotonic() + LIST_WITHIN
     runs: dict[str, Run] = {}
     totals: set[int] = set()
     for page in range(1, MOST_PAGES + 1):

@@ -41,6 +41,9 @@ MAKERS = {**MOVERS, "jobs/ordering.py": {"Attempt", "Call"}}
 MOST_LINES = 450
 # The banner of `up` is its output.
 PRINTING = {"config/management/commands/up.py"}
+# A provider's clock is its own; a file's age is the machine's word; the drill replaces ours.
+OTHER_CLOCKS = ("providers/sandbox/", "jobs/audit/files.py", "config/drill/clock.py")
+CLOCKS = {"time.time", "datetime.now", "datetime.utcnow", "datetime.today", "date.today"}
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 NAMED_MODEL = re.compile(r"^(config|jobs|providers|quotas)\.[A-Z]\w+$")
 RAW_STATE = re.compile(r"\bUPDATE\s+(jobs_job|providers_call|quotas_attempt)\b", re.IGNORECASE)
@@ -114,6 +117,14 @@ def something_is_printed(path: str, code: str) -> Iterator[str]:
             yield f"{path}:{node.lineno} prints"
 
 
+def clock_is_read_elsewhere(path: str, code: str) -> Iterator[str]:
+    if path.startswith(OTHER_CLOCKS):
+        return
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in CLOCKS:
+            yield f"{path}:{node.lineno} reads a clock that is not django.utils.timezone's"
+
+
 def something_is_unfinished(path: str, code: str) -> Iterator[str]:
     if UNFINISHED.search(code):
         yield f"{path} says that it is unfinished"
@@ -130,6 +141,7 @@ RULES: tuple[Rule, ...] = (
     row_is_made_elsewhere,
     file_is_too_long,
     something_is_printed,
+    clock_is_read_elsewhere,
     something_is_unfinished,
 )
 PRODUCT = {
@@ -167,6 +179,8 @@ PLANTED: list[tuple[Rule, str, str]] = [
     (row_is_made_elsewhere, "jobs/pictures.py", "Call.objects.create(work='image:1')"),
     (file_is_too_long, "jobs/models.py", "x = 1\n" * (MOST_LINES + 1)),
     (something_is_printed, "jobs/engine.py", "def look():\n    print('here')"),
+    (clock_is_read_elsewhere, "providers/http.py", "late = time.time() > 1"),
+    (clock_is_read_elsewhere, "jobs/ticker.py", "def tick():\n    return datetime.now(UTC)"),
     (something_is_unfinished, "jobs/engine.py", "x = 1  # TODO: the rest"),
 ]
 ALLOWED: list[tuple[Rule, str, str]] = [
@@ -181,6 +195,8 @@ ALLOWED: list[tuple[Rule, str, str]] = [
     (state_is_assigned, "jobs/outcomes.py", "same = call.state == 'unknown'"),
     (mover_knows_another, "jobs/outcomes.py", "from providers.models import Call"),
     (row_is_made_elsewhere, "jobs/ordering.py", "Job.objects.create(state='queued')"),
+    (clock_is_read_elsewhere, "jobs/ticker.py", "now, began = timezone.now(), time.monotonic()"),
+    (clock_is_read_elsewhere, "providers/sandbox/routes.py", "now = time.time()"),
 ]  # fmt: skip
 
 
