@@ -1,0 +1,143 @@
+"""What a seed does: the fault of each round, what the wire and the webhooks do to it, and whom the
+saboteur visits meanwhile. Pure: the same seed, number of rounds and stores give the same plan.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from random import Random
+
+from config.drill.scales import MOST_HELD, MOST_STOPPED
+from jobs.faultpoints import POINTS
+from providers.sandbox.faults import FAULTS
+
+SHARED_MODEL = "extra"
+FALLBACK_MODEL = "fallback"
+EXTRAS = 2
+OKS_A_DECK = 6
+
+WIRE_ON_SUBMIT = ("delay", "hold", "cut", "truncate", "drip", "reset_before", "reset_after")
+WIRE_ON_POLL = ("delay", "reset_before", "reset_after", "cut", "hold")
+WIRE_ON_FILE = ("reset_before", "reset_after", "cut")
+HOOK_TRICKS = ("twice", "late", "swapped")
+
+
+@dataclass(frozen=True)
+class Round:
+    """One job: its fault, whose it is, and the trouble on each of its ways; empty means none."""
+
+    number: int
+    fault: str
+    customer: int
+    on_submit: str = ""
+    on_poll: str = ""
+    on_file: str = ""
+    on_hook: str = ""
+    refuses_fallback: bool = False
+    """The provider refuses what is sent as the fallback of this round."""
+
+    @property
+    def model(self) -> str:
+        """Of its own, so that nothing but the round itself leaves a doubt in the list."""
+        return f"r{self.number:04}"
+
+
+@dataclass(frozen=True)
+class Act:
+    """What is done before that round is ordered. `pick` chooses among several of a kind."""
+
+    before: int
+    kind: str
+    target: str = ""
+    seconds: float = 0.0
+    pick: float = 0.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    rounds: tuple[Round, ...]
+    acts: tuple[Act, ...]
+
+    def round_of(self, model: str) -> Round | None:
+        return next((each for each in self.rounds if each.model == model), None)
+
+    def customers(self) -> dict[int, list[Round]]:
+        found: dict[int, list[Round]] = {}
+        for each in self.rounds:
+            found.setdefault(each.customer, []).append(each)
+        return found
+
+
+def make_plan(seed: int, rounds: int, *, stores: str) -> Plan:
+    dealt = Random(f"{seed} rounds")
+    visited = Random(f"{seed} acts {stores}")
+    return Plan(tuple(_rounds(dealt, rounds)), tuple(_acts(visited, rounds, stores)))
+
+
+def _rounds(dice: Random, rounds: int) -> Iterator[Round]:
+    """Every fault is dealt as often as any other, in an order of the seed's."""
+    deck: list[str] = []
+    customers = count()
+    customer, left = 0, 0
+    for number in range(rounds):
+        if not deck:
+            deck = [fault.name for fault in FAULTS] + ["ok"] * OKS_A_DECK
+            dice.shuffle(deck)
+        if not left:
+            customer, left = next(customers), dice.randint(1, 3)
+        left -= 1
+        yield Round(
+            number,
+            deck.pop(),
+            customer,
+            on_submit=_sometimes(dice, 0.2, WIRE_ON_SUBMIT),
+            on_poll=_sometimes(dice, 0.12, WIRE_ON_POLL),
+            on_file=_sometimes(dice, 0.12, WIRE_ON_FILE),
+            on_hook=_sometimes(dice, 0.6, HOOK_TRICKS),
+            refuses_fallback=dice.random() < 0.12,
+        )
+
+
+def _sometimes(dice: Random, share: float, troubles: tuple[str, ...]) -> str:
+    hit, chosen = dice.random() < share, dice.choice(troubles)
+    return chosen if hit else ""
+
+
+KILLS = {
+    "q-worker": 10, "q-monitor": 1, "q-pusher": 1, "q-sentinel": 1, "q-cluster": 1,
+    "cluster": 1, "second": 1, "ticker": 3, "web": 3, "sandbox": 2, "up": 1,
+}  # fmt: skip
+STOPS = {"q-worker": 6, "q-sentinel": 1, "cluster": 2, "ticker": 3, "web": 2, "sandbox": 2}
+STORES = {
+    "sqlite": {"lock": 6},
+    "postgres": {"postgres": 3, "redis": 3, "lock": 2},
+}
+
+
+def _acts(dice: Random, rounds: int, stores: str) -> Iterator[Act]:
+    """One about every fifth round."""
+    kinds = {"kill": 6, "stop": 4, "point": 7, "store": 3}
+    before = dice.randint(1, 4)
+    while before < rounds:
+        kind = _weighed(dice, kinds)
+        pick, seconds = dice.random(), round(dice.uniform(0.3, MOST_STOPPED), 2)
+        if kind == "kill":
+            yield Act(before, "kill", _weighed(dice, KILLS), pick=pick)
+        elif kind == "stop":
+            yield Act(before, "stop", _weighed(dice, STOPS), _short_for_sandbox(seconds), pick)
+        elif kind == "point":
+            action = dice.choice(("kill", "kill", "stop"))
+            yield Act(before, f"point {action}", dice.choice(POINTS), MOST_STOPPED, pick)
+        else:
+            target = _weighed(dice, STORES[stores])
+            yield Act(before, "store", target, min(seconds, 2.5), pick)
+        before += dice.randint(2, 7)
+
+
+def _short_for_sandbox(seconds: float) -> float:
+    """A provider that sleeps longer may run a request after its list was called whole."""
+    return min(seconds, MOST_HELD)
+
+
+def _weighed(dice: Random, weights: dict[str, int]) -> str:
+    return dice.choices(list(weights), list(weights.values()))[0]

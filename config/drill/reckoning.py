@@ -1,0 +1,300 @@
+"""The sandbox's bill against our ledger: which end each job may have had, by the evidence that
+existed, and every way in which the books are not as they must be. Pure.
+
+Evidence of a run: its id stands on a call's row; its webhook was taken by the site; its answer was
+handed over whole and nobody was hurt meanwhile; or it is the only run of a model that only one call
+asked for. Where there was any, the run's result must be delivered; in doubt is right only without.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from config.drill.plan import FALLBACK_MODEL, SHARED_MODEL
+from config.drill.records import Books, Call, Job, Run
+from config.drill.scales import SKEW
+from providers.sandbox.faults import FAULTS
+
+FAILING = {fault.name for fault in FAULTS if fault.call == "failed"}
+UNFETCHABLE = {fault.name for fault in FAULTS if fault.reason == "not_fetched"}
+CONTRADICTED = "json_5xx_executed"
+TAKEN_BACK = "failed_then_completed"
+SHARED = {SHARED_MODEL, FALLBACK_MODEL}
+A_MOMENT = 3.0
+
+
+@dataclass(frozen=True)
+class Wrong:
+    kind: str
+    job: str
+    says: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.job or '-'}: {self.says}"
+
+
+@dataclass
+class Reckoning:
+    counts: Counter[str] = field(default_factory=Counter)
+    ends: Counter[str] = field(default_factory=Counter)
+    wrongs: list[Wrong] = field(default_factory=list)
+
+    def wrong_of(self, kind: str) -> int:
+        return sum(wrong.kind == kind for wrong in self.wrongs)
+
+
+def reckon(books: Books) -> Reckoning:
+    found = Reckoning()
+    judge = Judge(books)
+    for job in books.jobs:
+        found.ends[job.state] += 1
+        found.counts["delivered expected"] += judge.must_deliver(job) or is_delivered(job)
+        found.counts["delivered"] += is_delivered(job)
+        found.counts["in doubt expected"] += judge.may_be_in_doubt(job) and not is_delivered(job)
+        found.counts["in doubt"] += job.state == "in_doubt"
+        found.wrongs += judge.wrongs_of(job)
+    found.counts["executions"] = len(judge.runs)
+    found.counts["charges"] = sum(run.charged > 0 for run in judge.runs)
+    found.counts["contradicted"] = sum(judge.contradictions(job) for job in books.jobs)
+    found.wrongs += judge.wrongs_of_bill()
+    found.wrongs += wrongs_of_seats(books)
+    found.wrongs += [Wrong("audit", "", line) for line in books.audit]
+    if books.unanswered:
+        found.wrongs.append(Wrong("stuck", "", f"{books.unanswered} orders were never answered"))
+    return found
+
+
+def is_delivered(job: Job) -> bool:
+    return job.state == "ready" and bool(job.pictures)
+
+
+class Judge:
+    def __init__(self, books: Books) -> None:
+        self.books = books
+        works = {job.work for job in books.jobs}
+        # A look-alike is none of our works' runs.
+        self.runs = [run for run in books.runs if run.work in works]
+        self.strays = [
+            run
+            for run in books.runs
+            if run.work not in works and not run.work.startswith("a look-alike of ")
+        ]
+        self._of_work: dict[str, list[Run]] = {}
+        for run in sorted(self.runs, key=lambda run: run.executed_at):
+            self._of_work.setdefault(run.work, []).append(run)
+        self._of_model = Counter(run.model for run in books.runs)
+        self._call_of_run = {
+            call.reference: (job, call)
+            for job in books.jobs
+            for call in job.calls
+            if call.reference
+        }
+
+    def runs_of(self, job: Job) -> list[Run]:
+        return self._of_work.get(job.work, [])
+
+    def must_deliver(self, job: Job) -> bool:
+        return any(
+            has_picture(run) and self.is_proven(job, run) and not self.was_taken_as_failed(job, run)
+            for run in self.runs_of(job)
+        )
+
+    def was_taken_as_failed(self, job: Job, run: Run) -> bool:
+        """Told to have failed, or refused with the provider's own error: nobody asks again, unless
+        a webhook says to."""
+        return run.fault in (TAKEN_BACK, CONTRADICTED) and not self.hook_was_taken(job, run)
+
+    def is_proven(self, job: Job, run: Run) -> bool:
+        owner = self._call_of_run.get(run.id)
+        if owner:
+            return owner[0].id == job.id
+        return (
+            self.hook_was_taken(job, run)
+            or self.was_answered_in_peace(run)
+            or self.is_unique(job, run)
+        )
+
+    def hook_was_taken(self, job: Job, run: Run) -> bool:
+        return any((call.hook_token, run.id) in self.books.taken for call in job.calls)
+
+    def was_answered_in_peace(self, run: Run) -> bool:
+        at = self.books.answered.get(run.id)
+        return at is not None and not any(
+            entry.at <= at + A_MOMENT and entry.until >= run.executed_at - A_MOMENT
+            for entry in self.books.troubles
+        )
+
+    def is_unique(self, job: Job, run: Run) -> bool:
+        """The provider's list can name it: one run of the model, in the time of its only call."""
+        calls = [call for call in job.calls if call.model == run.model and call.rule not in NO_RUN]
+        return (
+            run.model not in SHARED
+            and self._of_model[run.model] == 1
+            and len(calls) == 1
+            and calls[0].state != "rejected"
+            and is_near(calls[0], run)
+        )
+
+    def may_be_in_doubt(self, job: Job) -> bool:
+        """The live call may have run, and nothing can tell."""
+        live = [call for call in job.calls if call.state == "unknown"]
+        if not live or any(self.is_proven(job, run) for run in self._unnamed(job, live[0])):
+            return False
+        return live[0].model in SHARED or self._of_model[live[0].model] > 0
+
+    def _unnamed(self, job: Job, call: Call) -> list[Run]:
+        return [
+            run
+            for run in self.runs_of(job)
+            if run.model == call.model and run.id not in self._call_of_run
+        ]
+
+    def contradictions(self, job: Job) -> int:
+        """Executions that were refused by the provider's own word, and followed by another."""
+        runs = self.runs_of(job)
+        return sum(run.fault == CONTRADICTED for run in runs[:-1])
+
+    def wrongs_of(self, job: Job) -> Iterator[Wrong]:
+        if job.state in ("queued", "running"):
+            yield Wrong("stuck", job.id, f"{job.state}; {story(job)}")
+        if job.state in ("cancelled", "not_confirmed"):
+            yield Wrong("end", job.id, f"nobody wished it: {job.state}; {story(job)}")
+        if job.state == "in_doubt" and not self.may_be_in_doubt(job):
+            yield Wrong("doubt", job.id, f"in doubt although it could be told; {story(job)}")
+        if self.must_deliver(job) and not is_delivered(job):
+            yield Wrong("lost result", job.id, f"made, but {job.state}; {story(job)}")
+        yield from self._executed_twice(job)
+        yield from self._failed_without_proof(job)
+        yield from self._wrong_pictures(job)
+        yield from wrongs_of_slot(job)
+
+    def _executed_twice(self, job: Job) -> Iterator[Wrong]:
+        runs = self.runs_of(job)
+        for first, second in pairwise(runs):
+            told_at = first.failure_told_at
+            if first.fault == CONTRADICTED:
+                continue
+            if told_at is None or told_at > second.executed_at:
+                says = f"{second.fault} ran while {first.fault} had not failed; {story(job)}"
+                yield Wrong("executed twice", job.id, says)
+
+    def _failed_without_proof(self, job: Job) -> Iterator[Wrong]:
+        """A failure is told by the provider, or nothing ran at all."""
+        if job.state != "failed":
+            return
+        for run in self.runs_of(job):
+            if has_picture(run) and run.fault not in (TAKEN_BACK, CONTRADICTED):
+                yield Wrong("false failure", job.id, f"{run.fault} was made; {story(job)}")
+        calls = job.calls
+        asked_all = any(call.model == FALLBACK_MODEL for call in calls)
+        if not self.runs_of(job) and not asked_all and job.reason not in UNASKED:
+            yield Wrong("no fallback", job.id, story(job))
+
+    def _wrong_pictures(self, job: Job) -> Iterator[Wrong]:
+        if len(set(job.pictures)) < len(job.pictures):
+            yield Wrong("delivered twice", job.id, story(job))
+        own = {run.id for run in self.runs_of(job)}
+        references = {call.id: call.reference for call in job.calls}
+        for call in job.pictures:
+            if references.get(call) not in own:
+                yield Wrong("wrong picture", job.id, f"of another's run; {story(job)}")
+
+    def wrongs_of_bill(self) -> Iterator[Wrong]:
+        for run in self.strays:
+            yield Wrong("stray run", run.work, f"{run.model}, {run.fault}: of no job")
+        for job in self.books.jobs:
+            asked = Counter(call.model for call in job.calls)
+            for model, times in Counter(run.model for run in self.runs_of(job)).items():
+                if times > asked[model]:
+                    yield Wrong("run without call", job.id, f"{model}: {times} runs; {story(job)}")
+        for run in self.runs:
+            owner = self._call_of_run.get(run.id)
+            if owner and owner[1].cost is not None and not self._cost_is_right(owner[1], run):
+                says = f"{run.fault}: charged {run.charged}, we say {owner[1].cost}"
+                yield Wrong("cost", owner[0].id, says)
+
+    def _cost_is_right(self, call: Call, run: Run) -> bool:
+        """What had failed for nothing, or was refused, cost nothing until later news."""
+        cost_nothing = call.state == "rejected" or (
+            call.state == "failed" and run.fault == TAKEN_BACK
+        )
+        return float(call.cost or 0) == (
+            0 if cost_nothing and call.late_outcome != "succeeded" else run.charged
+        )
+
+
+NO_RUN = {"never_connected", "overslept", "too_many", "refused"}
+# Nobody was asked: it killed its worker three times, or no turn came in time.
+UNASKED = {"config", "rate"}
+
+
+def has_picture(run: Run) -> bool:
+    return run.fault not in (FAILING - {TAKEN_BACK}) | UNFETCHABLE
+
+
+def is_near(call: Call, run: Run) -> bool:
+    margin = SKEW.total_seconds()
+    return call.sent_at - margin <= run.executed_at <= call.answer_by + margin
+
+
+def wrongs_of_slot(job: Job) -> Iterator[Wrong]:
+    """What a job's end says of its slot; an attempt that had ended keeps its end."""
+    state = job.attempt.state
+    if job.state == "failed" and state != "failed":
+        yield Wrong("slot lost", job.id, f"failed, its slot {state}; {story(job)}")
+    if job.state == "in_doubt" and state != "pending":
+        yield Wrong("slot", job.id, f"in doubt, its slot {state}; {story(job)}")
+    if job.state == "ready":
+        failed_before = "failed" in job.events or "not_fetched" in job.events
+        right = "failed" if failed_before else "success"
+        if state != right:
+            yield Wrong("slot", job.id, f"ready, its slot {state} and not {right}; {story(job)}")
+
+
+def wrongs_of_seats(books: Books) -> Iterator[Wrong]:
+    held: dict[tuple[int, str], list[Job]] = {}
+    tries: Counter[tuple[int, str]] = Counter()
+    allowed: dict[tuple[int, str], int] = {}
+    for job in books.jobs:
+        key = (job.attempt.account, job.attempt.day)
+        allowed[key] = max(allowed.get(key, 0), job.attempt.allowed)
+        tries[key] += not job.attempt.cost_nothing
+        held.setdefault(key, [])
+        if job.attempt.state != "failed":
+            held[key].append(job)
+    for key, jobs in held.items():
+        slots = {job.attempt.slot for job in jobs}
+        if len(jobs) > allowed[key] or len(slots) < len(jobs):
+            yield Wrong("oversold", str(key), f"{len(jobs)} held of {allowed[key]}")
+        left = min(allowed[key] - len(jobs), 3 * allowed[key] + 5 - tries[key])
+        got = books.seats.get(key, 0)
+        if got != max(left, 0):
+            kind = "undersold" if got < left else "oversold"
+            yield Wrong(kind, str(key), f"{got} could be reserved, {left} are free")
+    for refusal in books.refusals:
+        yield from _wrongly_refused(books, refusal, allowed)
+
+
+def _wrongly_refused(books: Books, refusal, allowed) -> Iterator[Wrong]:
+    """At no moment of the question were all slots held."""
+    for key, most in allowed.items():
+        if key[0] != refusal.account:
+            continue
+        held = sum(
+            job.attempt.reserved_at <= refusal.ended
+            and (job.attempt.state != "failed" or (job.attempt.settled_at or 0) >= refusal.began)
+            for job in books.jobs
+            if (job.attempt.account, job.attempt.day) == key
+        )
+        if held >= most:
+            return
+    yield Wrong("undersold", str(refusal.account), "refused although a slot was free")
+
+
+def story(job: Job) -> str:
+    calls = ", ".join(
+        f"{call.model} {call.state}/{call.rule or '-'}/{call.reference or '-'}"
+        for call in job.calls
+    )
+    return f"{job.model} [{calls}] {job.reason} {'>'.join(job.events)}"

@@ -1,0 +1,251 @@
+"""One drill from start to end: plan, hurt, heal, wait for quiet, reckon."""
+
+import json
+import shutil
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from config.drill import mutants, processes
+from config.drill.clock import Clock
+from config.drill.customers import Customers, Order
+from config.drill.desk import Desk
+from config.drill.house import House
+from config.drill.plan import EXTRAS, Plan, make_plan
+from config.drill.proxy import Proxy
+from config.drill.reckoning import Reckoning, reckon
+from config.drill.records import Books, Entry, Log, Refusal, books_from
+from config.drill.relay import Relay
+from config.drill.saboteur import Saboteur
+from config.drill.scales import LEAP
+from config.drill.stores import Grown, Sqlite
+from config.drill.wires import Wires
+
+START_WITHIN = 90
+QUIET_WITHIN = 240
+LOOK_EVERY = 0.05
+LEAP_AT = 0.4
+EVERY_GREEDY = 3
+
+
+class NotStarted(Exception):
+    """The site of the drill did not come up; the text is its log."""
+
+
+@dataclass
+class Outcome:
+    plan: Plan
+    reckoning: Reckoning
+    books: Books
+    injected: Counter[str]
+    log: list[Entry]
+    site_log: str
+    lasted: float
+    refused: int
+    restless: dict[str, int] = field(default_factory=dict)
+
+
+class Drill:
+    """`say` is told how far it is. Ends everything it started, however it ends."""
+
+    def __init__(
+        self,
+        *,
+        seed: int,
+        rounds: int,
+        stores: str,
+        pace: float,
+        mutant: str = "",
+        say: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self.plan, self.pace, self.say = make_plan(seed, rounds, stores=stores), pace, say
+        self.mutant = mutant
+        self.folder = Path(tempfile.mkdtemp(prefix="drill-"))
+        self.clock = Clock.make(self.folder / "clock")
+        self.log = Log(self.clock.time)
+        self.stores = Grown(self.folder) if stores == "postgres" else Sqlite(self.folder)
+        planted = {mutants.VARIABLE: mutant} if mutant else {}
+        self.house = House(self.folder, self.plan, self.stores.settings | planted)
+        self.proxy = Proxy(self.plan, self.house.ports["sandbox"], self.clock.time)
+        self.relay = Relay(self.house.ports["web"], self.proxy.round_of_token, self.clock.time)
+        self.wires = Wires(
+            self.proxy, self.house.ports["proxy"], self.relay, self.house.ports["relay"]
+        )
+        self.saboteur = Saboteur(self.house, self.stores, self.log)
+        self.customers = Customers(self.house.url, self.clock.time)
+        self.desk: Desk | None = None
+        self._has_leapt = False
+
+    def run(self) -> Outcome:
+        began = time.monotonic()
+        try:
+            self._start()
+            self._hurt()
+            orders = self._heal()
+            restless = self._wait_for_quiet()
+            books = self._read_books(orders)
+            return Outcome(
+                plan=self.plan,
+                reckoning=reckon(books),
+                books=books,
+                injected=self.proxy.injected + self.relay.injected + self.saboteur.done,
+                log=self.log.entries,
+                site_log=self.house.logs(),
+                lasted=time.monotonic() - began,
+                refused=sum(order.status == 429 for order in orders),
+                restless=restless,
+            )
+        finally:
+            self._end()
+
+    def _start(self) -> None:
+        self.wires.start()
+        self.stores.start()
+        if not self._tend_until(self._answers, seconds=START_WITHIN):
+            raise NotStarted(self.house.logs())
+        self.desk = Desk(self.house.env, self.house.log_file)
+        self.desk.ask("plant")
+        self.clock.put_before_midnight(LEAP_AT * len(self.plan.rounds) * self.pace + LEAP)
+        self.say("the site answers")
+
+    def _answers(self) -> bool:
+        """Web, ticker and workers, and the sandbox behind the proxy."""
+        try:
+            return (
+                requests.get(f"{self.house.url}/readyz", timeout=5).status_code == 200
+                and requests.get(self._bill_url(), timeout=5).status_code == 200
+            )
+        except requests.RequestException:
+            return False
+
+    def _hurt(self) -> None:
+        acts: dict[int, list] = {}
+        for act in self.plan.acts:
+            acts.setdefault(act.before, []).append(act)
+        customers = self.plan.customers()
+        for each in self.plan.rounds:
+            due_at = time.monotonic() + self.pace
+            for act in acts.get(each.number, []):
+                self.saboteur.act(act)
+            self.customers.order(each)
+            is_last = customers[each.customer][-1] is each
+            if is_last and each.customer % EVERY_GREEDY == 0:
+                for _ in range(EXTRAS):
+                    self.customers.order_more(each.customer)
+            if each.number % 50 == 49:
+                self.say(f"{each.number + 1} rounds ordered")
+            self._tend_until(partial(_is_past, due_at), seconds=self.pace)
+
+    def _heal(self) -> list[Order]:
+        self.saboteur.heal()
+        self.proxy.is_straight = True
+        self.say("healed")
+        self._tend_until(
+            lambda: all(order.done() for order in self.customers.orders), seconds=QUIET_WITHIN
+        )
+        self._tend_until(self._answers, seconds=START_WITHIN)
+        return self.customers.finish()
+
+    def _wait_for_quiet(self) -> dict[str, int]:
+        """Whatever is left after that is stuck, and reckoned so."""
+        restless: dict[str, int] = {}
+
+        def is_quiet() -> bool:
+            nonlocal restless
+            assert self.desk
+            restless = self.desk.ask("restless")
+            return not any(restless.values()) and not self.relay.open
+
+        self._tend_until(is_quiet, seconds=QUIET_WITHIN, every=1.0)
+        return restless
+
+    def _read_books(self, orders: list[Order]) -> Books:
+        assert self.desk
+        self.say("quiet; reckoning")
+        rows = self.desk.ask("rows")
+        audit = subprocess.run(
+            processes.manage("audit", "--json", "--deep"),
+            cwd=processes.ROOT,
+            env=self.house.env,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        bill = requests.get(self._bill_url(), timeout=30).json()
+        accounts = rows["accounts"]
+        refusals = tuple(
+            Refusal(accounts.get(order.visitor, 0), order.began, order.ended)
+            for order in orders
+            if order.status == 429
+        )
+        return books_from(
+            rows,
+            bill,
+            answered=dict(self.proxy.answered),
+            taken=frozenset(self.relay.taken),
+            refusals=refusals,
+            audit=_audit_lines(audit),
+            troubles=tuple(self.log.entries),
+            unanswered=sum(order.status == 0 for order in orders),
+        )
+
+    def _tend_until(
+        self, condition: Callable[[], object], *, seconds: float, every: float = LOOK_EVERY
+    ) -> bool:
+        """From the main thread alone: what is started is tied to the thread that starts it."""
+        end_at = time.monotonic() + seconds
+        ask_at = 0.0
+        while True:
+            self.stores.tend()
+            self.house.tend()
+            self.saboteur.tend()
+            self._leap_at_midnight()
+            now = time.monotonic()
+            if now >= ask_at:
+                if condition():
+                    return True
+                ask_at = now + every
+            if now >= end_at:
+                return False
+            time.sleep(LOOK_EVERY)
+
+    def _leap_at_midnight(self) -> None:
+        left = self.clock.until_midnight()
+        if not self._has_leapt and left <= LEAP:
+            self._has_leapt = True
+            self.clock.leap(left + 0.5)
+            self.log.note("leap", "over midnight")
+            self.saboteur.done["leap over midnight"] += 1
+
+    def _bill_url(self) -> str:
+        return f"http://127.0.0.1:{self.house.ports['sandbox']}/_ledger"
+
+    def _end(self) -> None:
+        self.customers.stop()
+        if self.desk:
+            self.desk.stop()
+        self.house.stop()
+        self.wires.stop()
+        self.stores.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _is_past(moment: float) -> bool:
+    return time.monotonic() >= moment
+
+
+def _audit_lines(audit: "subprocess.CompletedProcess[str]") -> tuple[str, ...]:
+    try:
+        found: list[dict[str, Any]] = json.loads(audit.stdout)["violations"]
+    except (ValueError, KeyError):
+        return (f"the audit ended with {audit.returncode}: {audit.stderr[-500:]}",)
+    return tuple(f"{one['check']} {one['table']} {one['rows']}: {one['says']}" for one in found)

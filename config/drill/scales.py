@@ -1,0 +1,51 @@
+"""Times of a site in a drill, scaled so that hundreds of rounds take minutes."""
+
+from datetime import timedelta
+
+# Longest: a request that the proxy holds, a process that is stopped, a leap of the clock.
+MOST_HELD = 2.5
+MOST_STOPPED = 4.0
+LEAP = 6.0
+
+SCALED = {
+    "SANDBOX_SECONDS": "0.5",
+    "SANDBOX_MINUTE": "0.2",
+    "SANDBOX_HOOKS": "STANDARD",
+    "SANDBOX_KEY_EXCLUSIVE": "yes",
+    "SANDBOX_LIST_LAG": "6",
+    "POLL_EVERY": "0.5",
+    "SLOW_POLL_EVERY": "1.5",
+    "CALL_DEADLINE": "5",
+    "CONNECT_TIMEOUT": "2",
+    "READ_TIMEOUT": "2",
+    "SUBMIT_TIMEOUT": "2",
+    "SEND_WITHIN": "3",
+    "POLL_TIMEOUT": "3",
+    "FETCH_TIMEOUT": "4",
+    "FETCH_GONE_AFTER": "5",
+    "RESULT_RETENTION": "45",
+    "POOL_WAIT": "15",
+    "ERROR_PAUSE": "0.5",
+    "LEASE_LASTS": "3",
+    "TICKER_LEASE_LASTS": "2",
+    "WAKE_AGAIN_AFTER": "2",
+    "PROBE_EVERY": "1",
+    "PROBE_TIMEOUT": "5",
+    "STOP_GRACE": "4",
+    "POLL_THREADS": "32",
+    "LOG_LEVEL": "ERROR",
+}
+SKEW = timedelta(seconds=5)
+"""All clocks of a drill are one; what is left is how late a held request may run."""
+
+
+def install() -> None:
+    """What is a constant of the product, since nobody ever sets it."""
+    from jobs import engine, leases, pictures
+    from providers import lost
+
+    lost.SKEW = SKEW
+    leases.DEATH_DELAYS = (1, 2, 4, 8)
+    pictures.FETCH_DELAYS = (1, 1, 2)  # type: ignore[assignment]
+    pictures.STORE_AGAIN = timedelta(seconds=1)
+    engine.RETRY_AFTER_OUTAGE = timedelta(seconds=1)

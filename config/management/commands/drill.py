@@ -1,0 +1,58 @@
+"""`manage.py drill`: hurt a site of its own in every way, and hold its books against the bill."""
+
+import signal
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+
+from django.core.management.base import BaseCommand, CommandError
+
+
+class Command(BaseCommand):
+    help = (
+        "Run the chaos drill in a site of its own; exits 1 with the event log if it finds a fault."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--seed", type=int, default=1, help="replays the injections")
+        parser.add_argument("--rounds", type=int, default=60)
+        parser.add_argument("--db", choices=("sqlite", "postgres"), default="sqlite")
+        parser.add_argument("--pace", type=float, default=0.4, help="seconds between two orders")
+        parser.add_argument("--log", type=Path, help="write events and the site's log there")
+        parser.add_argument("--mutant", default="", help="plant this defect, to see it found")
+
+    def handle(self, **options) -> None:
+        if sys.platform != "linux":
+            raise CommandError("the drill needs Linux: /proc, and processes tied to their parent")
+        from config.drill import report
+        from config.drill.run import Drill, NotStarted
+        from config.drill.stores import Missing
+
+        # An end from outside is an end in order: everything that was started is ended.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+        drill = Drill(
+            seed=options["seed"],
+            rounds=options["rounds"],
+            stores=options["db"],
+            pace=options["pace"],
+            mutant=options["mutant"],
+            say=self._say,
+        )
+        try:
+            outcome = drill.run()
+        except (NotStarted, Missing) as exc:
+            raise CommandError(str(exc)) from None
+        for line in report.lines(outcome):
+            self.stdout.write(line)
+        if options["log"]:
+            story = "\n".join(report.story(outcome))
+            options["log"].write_text(f"{story}\n\n{outcome.site_log}", encoding="utf-8")
+        if outcome.reckoning.wrongs:
+            for line in report.story(outcome):
+                self.stdout.write(line)
+            sys.exit(1)
+
+    def _say(self, text: str) -> None:
+        self.stderr.write(f"drill: {text}")
+        self.stderr.flush()
