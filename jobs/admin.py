@@ -1,21 +1,33 @@
-"""Jobs for staff: to be read, and set going again where a stage was set aside."""
+"""Jobs, calls and grants for staff: to be read, with what staff may do about each (`jobs.staff`,
+`jobs.views.staff`), and the entries that this leaves."""
 
 import uuid
+from collections.abc import Callable
+from typing import Any, cast
+from urllib.parse import urlencode
 
+from django import forms
 from django.contrib import admin, messages
+from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from django_q.models import Schedule
 
-from jobs import changes, leases, queue
-from jobs.models import Event, Job, Picture, Stage
+from jobs import changes, leases, queue, staff
+from jobs.models import Deed, Event, Job, Picture, StaffAction, Stage
+from jobs.views import staff as desks
+from providers import admin as providers_admin
+from providers.models import Call
 from providers.staff import ChoiceFilter, ReadOnlyAdmin, ReadOnlyInline, uuids_from
-from quotas.models import Kind
+from quotas import admin as quotas_admin
+from quotas.ledger import utc_day
+from quotas.models import Grant, Kind
 
 # The queue's schedules are fixed and made at each start; a malformed one would stop them all.
 admin.site.unregister(Schedule)
@@ -121,3 +133,122 @@ def _resume(job_id: uuid.UUID, by: str) -> bool:
     changes.note(job_id, event="resumed", now=now, by=by)
     queue.enqueue(job_id)
     return True
+
+
+class StaffActionInline(ReadOnlyInline):
+    model = StaffAction
+    fields = ("at", "deed", "by_name", "reason", "facts")
+    ordering = ("pk",)
+
+
+@admin.register(Call)
+class CallAdmin(providers_admin.CallAdmin):
+    change_form_template = "admin/doors.html"
+    inlines = (StaffActionInline,)
+    actions = ("check_now",)
+
+    @admin.action(description=_("Check now"), permissions=["check"])
+    def check_now(self, request: HttpRequest, queryset: QuerySet) -> HttpResponse | None:
+        """To the page that asks for a reason, with the calls in its address."""
+        most = desks.MOST_AT_ONCE
+        chosen = list(queryset.order_by("pk").values_list("pk", flat=True)[: most + 1])
+        if len(chosen) > most:
+            said = _("At most %(count)s calls at once.") % {"count": most}
+            self.message_user(request, said, messages.WARNING)
+            return None
+        return redirect(f"{reverse('admin:check_now')}?{urlencode({'call': chosen}, doseq=True)}")
+
+    def has_check_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(desks.CHECK)
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        call = self.get_object(request, object_id)
+        doors = desks.doors_of(request, call) if call else []
+        return super().change_view(request, object_id, form_url, {"doors": doors})
+
+    def get_urls(self):
+        return [
+            path("check-now/", _door(desks.check_now), name="check_now"),
+            path("<int:pk>/give-back/", _door(desks.give_back), name="give_back"),
+            path("<int:pk>/attach/", _door(desks.attach), name="attach"),
+            *super().get_urls(),
+        ]
+
+
+class GrantForm(forms.ModelForm):
+    class Meta:
+        model = Grant
+        fields = ("account", "kind", "day", "slots", "reason")
+
+    def clean(self) -> dict[str, Any]:
+        said = super().clean() or {}
+        account, day = said.get("account"), said.get("day")
+        if account and account.closed_at:
+            self.add_error("account", _("This account is closed: nothing is reserved on it."))
+        if day and day < utc_day(timezone.now()):
+            self.add_error("day", _("This day is over: nothing is reserved on it."))
+        return said
+
+
+@admin.register(Grant)
+class GrantAdmin(quotas_admin.GrantAdmin):
+    """Given by its form, taken back on a page that asks for a reason."""
+
+    form = GrantForm
+    change_form_template = "admin/doors.html"
+
+    def save_model(self, request: HttpRequest, obj: Grant, form: Any, change: bool) -> None:
+        said = staff.Decision(cast(User, request.user), obj.reason, timezone.now())
+        staff.grant(obj, said)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Grant | None = None) -> bool:
+        return False
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        doors = []
+        if object_id.isdecimal() and request.user.has_perm(desks.REVOKE):
+            doors = [(_("Take the grant back"), reverse("admin:revoke", args=[object_id]))]
+        return super().change_view(request, object_id, form_url, {"doors": doors})
+
+    def get_urls(self):
+        revoke = path("<int:pk>/take-back/", _door(desks.revoke), name="revoke")
+        return [revoke, *super().get_urls()]
+
+
+class DeedFilter(ChoiceFilter):
+    title = _("what")
+    parameter_name = "deed"
+    choices_of_column = Deed.choices
+
+
+@admin.register(StaffAction)
+class StaffActionAdmin(ReadOnlyAdmin):
+    list_display = ("at", "deed", "by_name", "reason", "subject", "seen_at_job")
+    list_filter = (DeedFilter,)
+    ordering = ("-pk",)
+    fields = ("at", "deed", "by_name", "reason", "subject", "facts", "call_id", "job_id",
+              "account_id")  # fmt: skip
+    actions = None
+
+    @admin.display(description=_("job"), empty_value="-")
+    def seen_at_job(self, entry: StaffAction) -> str | None:
+        if entry.job_id is None:
+            return None
+        address = reverse("admin:jobs_job_change", args=[entry.job_id])
+        return format_html('<a href="{}">{}</a>', address, str(entry.job_id)[:8])
+
+
+def _door(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    return admin.site.admin_view(view)

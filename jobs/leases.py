@@ -81,8 +81,10 @@ def finish(lease: StageLease, now: datetime) -> bool:
 
 
 def finish_all(job_id: uuid.UUID, now: datetime) -> None:
-    """End whatever stage is open, for a job that ended by its call or by its person."""
-    Stage.objects.unfinished().filter(job_id=job_id).update(**FREE, due_at=None, done_at=now)
+    """For a job that ended by its call, its person or staff: no stage of it is run any more, but
+    for the save of a result that was paid for."""
+    open_stages = Stage.objects.unfinished().filter(job_id=job_id, call=None)
+    open_stages.update(**FREE, due_at=None, done_at=now)
 
 
 def postpone(stage: Stage, until: datetime) -> bool:

@@ -7,6 +7,7 @@ all work, whatever died.
 import uuid
 from datetime import datetime
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -220,6 +221,53 @@ class Heartbeat(models.Model):
 
     name = models.CharField(primary_key=True, max_length=20)
     asked_at = models.DateTimeField(null=True, blank=True)
+class Deed(models.TextChoices):
+    """What staff may decide."""
+
+    CHECK = "check", _("checked now")
+    GIVE_BACK = "give_back", _("slot given back")
+    ATTACH = "attach", _("provider's id attached")
+    GRANT = "grant", _("slots granted")
+    REVOKE = "revoke", _("grant taken back")
+
+
+class StaffAction(models.Model):
+    """A decision of staff, written in the transaction of its effect and never changed. It outlives
+    whoever took it and what it is about: their names stay."""
+
+    deed = models.CharField(_("what"), max_length=20, choices=Deed.choices)
+    subject = models.CharField(_("about"), max_length=200)
+    reason = models.CharField(_("why"), max_length=500)
+    facts = models.JSONField(_("facts"), default=dict, blank=True)
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    by_name = models.CharField(_("who"), max_length=150)
+    at = models.DateTimeField(_("when"))
+    call = models.ForeignKey(Call, null=True, blank=True, on_delete=models.SET_NULL)
+    job = models.ForeignKey(Job, null=True, blank=True, on_delete=models.SET_NULL)
+    account = models.ForeignKey(Account, null=True, blank=True, on_delete=models.SET_NULL)
+
+    class Meta:
+        verbose_name = _("staff action")
+        verbose_name_plural = _("staff actions")
+        default_permissions = ("view",)
+        permissions = [
+            ("check_call", "Can have a call asked about at once"),
+            ("give_slot_back", "Can give the slot of a call in doubt back"),
+            ("attach_reference", "Can attach the provider's id to a lost call"),
+        ]
+        constraints = [
+            # Nobody decides without a name and a reason.
+            models.CheckConstraint(
+                condition=~Q(reason="") & ~Q(by_name=""), name="staff_action_says_who_and_why"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.deed} {self.subject}"
+
+
     beat_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:

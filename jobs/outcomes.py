@@ -1,5 +1,5 @@
 """Ends call, attempt, job and event together, in one transaction, for whoever brings the news:
-the sender, the poller, the end of retention, and later webhooks, reconciliation and staff.
+the sender, the poller, webhooks, the search for lost submits, the end of retention, and staff.
 
     sender, ticker ──news──> apply ──> ledger.record  the call, by compare-and-set
                                   ├──> ledger.settle  the attempt
@@ -92,6 +92,23 @@ def give_up(call: Call, now: datetime) -> bool:
     if not calls.give_up(call_id=call.pk, now=now):
         return False
     changes.move(job.pk, JobState.NOT_CONFIRMED, event="given_up", now=now, reason="deadline")
+    leases.finish_all(job.pk, now)
+    return True
+
+
+@transaction.atomic
+def give_back(call: Call, now: datetime) -> bool:
+    """Staff's decision about the slot, and no evidence about the run: the attempt has failed, the
+    call is given up and still pursued. A picture that comes is delivered and takes no slot."""
+    job = Job.objects.select_for_update().get(pk=job_id_of(call.work))
+    given = (
+        changes.move(job.pk, JobState.FAILED, event="given_back", now=now, reason="given_back")
+        and calls.let_go(call_id=call.pk, now=now)
+        and _settle(job, AttemptState.FAILED, now)
+    )
+    if not given:
+        transaction.set_rollback(True)
+        return False
     leases.finish_all(job.pk, now)
     return True
 
@@ -236,14 +253,13 @@ def _fail(job: Job, now: datetime, *, reason: str, **facts: str) -> bool:
     return True
 
 
-def _settle(job: Job, state: AttemptState, now: datetime) -> None:
-    if job.attempt_id:
-        quota.settle(
-            attempt_id=job.attempt_id,
-            state=state,
-            now=now,
-            cost_nothing=not Call.objects.of_work(work_of(job.pk)).may_have_cost().exists(),
-        )
+def _settle(job: Job, state: AttemptState, now: datetime) -> bool:
+    return job.attempt_id is not None and quota.settle(
+        attempt_id=job.attempt_id,
+        state=state,
+        now=now,
+        cost_nothing=not Call.objects.of_work(work_of(job.pk)).may_have_cost().exists(),
+    )
 
 
 def _open_save(job: Job, call: Call, now: datetime) -> None:

@@ -1,6 +1,6 @@
 """Looking for lost submits: the threads ask a provider for its list, the main thread decides.
 
-Unknown without an id ──> runs_between (thread) ──> find_lost ──> apply: accepted or rejected
+Lost, without an id ────> runs_between (thread) ──> find_lost ──> apply: accepted or rejected
                                                              └──> looked at again later
 """
 
@@ -21,7 +21,6 @@ from providers.answers import Accepted, Listed, News, NoAnswer, Rejected, Why
 from providers.lost import CannotTell, Found, NotExecuted, Span
 from providers.models import Call
 from providers.registry import provider_named
-from providers.states import CallState
 
 log = logging.getLogger(__name__)
 
@@ -73,9 +72,9 @@ def follow(call: Call, listing: Listed, now: datetime) -> None:
         _note(call, verdict)
         return
     with transaction.atomic():
-        # Under the job's lock: what was given up or heard of since it was read is left alone.
+        # Under the job's lock: what ended or was heard of since it was read is left alone.
         Job.objects.select_for_update().get(pk=job_id_of(call.work))
-        if Call.objects.filter(pk=call.pk, state=CallState.UNKNOWN, reference=None).exists():
+        if Call.objects.get(pk=call.pk).is_lost:
             outcomes.apply(call, _news_of(verdict), now)
 
 

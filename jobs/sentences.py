@@ -196,7 +196,13 @@ def _ready(known: Known) -> list[str]:
 
 
 def _failed(known: Known) -> list[str]:
+    if known.job.reason == "given_back" and known.said_at("failed_late"):
+        return [_no_picture(), slot_in_words(known)]
     return [wording.reason_in_words(known.job.reason), _renewal(known), slot_in_words(known)]
+
+
+def _no_picture() -> str:
+    return _("We learned in the end that no picture was made.")
 
 
 def _renewal(known: Known) -> str:
@@ -214,7 +220,7 @@ def _cancelled(known: Known) -> list[str]:
 
 def _not_confirmed(known: Known) -> list[str]:
     if known.said_at("failed_late"):
-        return [_("We learned in the end that no picture was made."), slot_in_words(known)]
+        return [_no_picture(), slot_in_words(known)]
     return [_("We never learned the outcome."), slot_in_words(known)]
 
 

@@ -103,7 +103,7 @@ class Ticker:
             reference = call.reference or named.get(call.pk)
             if reference:
                 self.polls[self.pool.submit(_poll, call, reference)] = call
-            if call.reference is None and call.state == CallState.UNKNOWN:
+            if call.is_lost:
                 # Also where a hook named an id: it may have been made up.
                 lost.append(call)
             elif reference is None:

@@ -94,6 +94,8 @@ MARKS: dict[str, Mark] = {
 class Reason:
     says: "StrPromise"
     action: str = "again"
+    headline: "StrPromise | str" = ""
+    """In the place of the state's own, where that would say more than is known."""
 
 
 REASONS: dict[str, Reason] = {
@@ -117,6 +119,10 @@ REASONS: dict[str, Reason] = {
     "cap": Reason(gettext_lazy("This site's budget for the provider is spent for the day.")),
     "unwanted": Reason(gettext_lazy("It could not be sent at once, and you had stopped waiting.")),
     "not_fetched": Reason(gettext_lazy("It was made, but it could not be fetched.")),
+    "given_back": Reason(
+        gettext_lazy("Staff gave the slot back; if the picture comes, it is yours."),
+        headline=gettext_lazy("We could not confirm this one"),
+    ),
 }
 
 
@@ -205,6 +211,8 @@ EVENTS: dict[str, "StrPromise"] = {
     "given_up": gettext_lazy("We stopped asking: the outcome was never learned."),
     "set_aside": gettext_lazy("Something on this machine keeps failing. Next try at %(until)s."),
     "resumed": gettext_lazy("Staff had it tried again at once."),
+    "given_back": gettext_lazy("Staff gave the slot back. We go on asking for the picture."),
+    "attached": gettext_lazy("Staff found the request at the provider."),
 }
 
 # Why another provider was asked, after the name of the one before.
@@ -234,6 +242,12 @@ UNCLEAR = gettext_lazy(
 
 def reason_in_words(reason: str) -> str:
     return str(REASONS.get(reason, REASONS["provider"]).says)
+
+
+def headline_of(state: str, reason: str) -> str:
+    """Empty for a state that needs no telling."""
+    own = REASONS[reason].headline if state == JobState.FAILED and reason in REASONS else ""
+    return str(own or LOOKS[state].headline)
 
 
 def actions_of(

@@ -45,8 +45,9 @@ class InDoubtFilter(admin.SimpleListFilter):
         return calls.in_doubt(timezone.now()) if self.value() == "yes" else calls
 
 
-@admin.register(Call)
 class CallAdmin(ReadOnlyAdmin):
+    """Registered with what staff may decide about a call, which takes more than this room knows."""
+
     list_display = ("id", "work", "provider", "model", "state", "why", "reference",
                     "shown_cost", "shown_estimate", "sent_at", "ended_at")  # fmt: skip
     list_filter = ("state", ProviderFilter, WhyFilter, InDoubtFilter)

@@ -7,18 +7,16 @@ authenticated GET before anything is believed (`jobs.hints`). Polling alone fini
 
 import hashlib
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 
+from providers import ledger
 from providers.models import Call, Hook
 from providers.registry import provider_named
 from providers.webhooks import Hint
-
-ASKED_FOR = timedelta(minutes=15)
-"""How long a hook keeps a call alive that would not be looked at any more."""
 
 MOST_OF_A_CALL = 20
 
@@ -51,9 +49,7 @@ def store(call: Call, hint: Hint, body: bytes, now: datetime) -> bool:
             )
     except IntegrityError:
         return False
-    same = Call.objects.filter(pk=call.pk)
-    same.update(poll_at=now)
-    same.filter(give_up_at__lt=now + ASKED_FOR).update(give_up_at=now + ASKED_FOR)
+    ledger.look_now([call.pk], now)
     return True
 
 

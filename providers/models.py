@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from providers.states import ENDS, LIVE, WALL, CallState
+from providers.states import ENDS, LET_GO, LIVE, WALL, CallState
 
 WALL_STATES = sorted(WALL)
 LIVE_STATES = sorted(LIVE)
@@ -146,6 +146,13 @@ class Call(models.Model):
             or (self.state == CallState.ACCEPTED and self.deadline_at <= now)
             or (self.state == CallState.SENDING and self.answer_by <= now)
         )
+
+    @property
+    def is_lost(self) -> bool:
+        """Without an id to ask by, and still looked for; also after staff gave its slot back."""
+        was_let_go = self.state == CallState.GIVEN_UP and self.rule == LET_GO
+        is_open = self.state == CallState.UNKNOWN or (was_let_go and not self.late_outcome)
+        return self.reference is None and is_open
 
 
 class Gate(models.Model):

@@ -172,9 +172,9 @@ class AccountAdmin(BigTableAdmin):
         return False
 
 
-@admin.register(Grant)
 class GrantAdmin(BigTableAdmin):
-    """Given or taken back as a whole. Who gave it and when is not for the form to say."""
+    """Given or taken back as a whole. Registered with the entries that staff leave, which this room
+    does not know."""
 
     list_display = ("__str__", "account", "kind", "day", "slots", "reason", "granted_by",
                     "granted_at")  # fmt: skip
@@ -187,10 +187,6 @@ class GrantAdmin(BigTableAdmin):
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
         start = {"day": utc_day(timezone.now()).isoformat(), "kind": Kind.IMAGE.value}
         return start | super().get_changeform_initial_data(request)
-
-    def save_model(self, request: HttpRequest, obj: Grant, form: object, change: bool) -> None:
-        obj.granted_by_id, obj.granted_at = request.user.pk, timezone.now()
-        super().save_model(request, obj, form, change)
 
     def get_fields(self, request: HttpRequest, obj: Grant | None = None):
         return (*self.fields, "granted_by", "granted_at") if obj else self.fields

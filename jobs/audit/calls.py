@@ -7,7 +7,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Greatest
 
 from jobs.audit.findings import Finding, JobIdOf, WorkOf, check, each
-from jobs.models import Job
+from jobs.models import Deed, Job, StaffAction
 from jobs.states import JobState
 from providers.models import Call
 from providers.states import LIVE, WALL, CallState
@@ -29,11 +29,13 @@ def live_call_is_looked_at_in_time(now: datetime) -> Iterator[Finding]:
     return each(live.filter(poll_at__gt=Greatest("give_up_at", "answer_by")))
 
 
-@check("A call ended by evidence, but is still looked at, although no webhook came for it.")
+@check("A call ended by evidence, but is still looked at, although nobody asked for that.")
 def ended_call_rests(now: datetime) -> Iterator[Finding]:
+    """But by a webhook, or by staff."""
     evidence = [CallState.SUCCEEDED, CallState.REJECTED, CallState.FAILED]
     looked_at = Call.objects.filter(poll_at__isnull=False, hooks=None)
-    return each(looked_at.filter(state__in=evidence, late_outcome=""))
+    asked_for = StaffAction.objects.filter(call=OuterRef("pk"), deed=Deed.CHECK)
+    return each(looked_at.filter(~Exists(asked_for), state__in=evidence, late_outcome=""))
 
 
 @check("A call's money cannot be right: no currency, below zero, or beyond all reason.")

@@ -57,6 +57,7 @@ SAYS = {
     "stage_saves_a_call": "A save stage does not say whose result it saves.",
 }
 
+    "staff_action_says_who_and_why": "A decision of staff has no name or no reason.",
 
 def violations() -> Iterator[Violation]:
     for model in audited_models():

@@ -6,6 +6,7 @@ from django import template
 from django.utils import formats
 
 from jobs import wording
+from jobs.models import Job
 from providers.registry import is_sandbox
 from providers.sandbox.faults import fault_named
 
@@ -15,6 +16,11 @@ register = template.Library()
 @register.filter
 def look(state: str) -> wording.Look:
     return wording.LOOKS[state]
+
+
+@register.filter
+def headline(job: Job) -> str:
+    return wording.headline_of(job.state, job.reason)
 
 
 @register.filter

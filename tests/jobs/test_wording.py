@@ -62,7 +62,8 @@ def test_every_tone_of_a_message_has_its_colours():
 
 
 def test_every_reason_of_a_failure_has_words():
-    assert set(wording.REASONS) == {*get_args(Kind), "cap", "not_fetched", "unwanted"}
+    own = {"cap", "given_back", "not_fetched", "unwanted"}
+    assert set(wording.REASONS) == {*get_args(Kind), *own}
 
 
 def test_every_event_has_words():
@@ -115,6 +116,12 @@ def test_every_mark_of_a_step_is_in_the_sprite_or_a_number():
 def test_only_what_needs_telling_has_a_headline():
     told = {state for state, look in wording.LOOKS.items() if look.headline}
     assert told == {JobState.IN_DOUBT, JobState.FAILED, JobState.NOT_CONFIRMED}
+
+
+def test_a_slot_given_back_is_not_told_as_a_picture_that_does_not_exist():
+    told = {reason: wording.headline_of("failed", reason) for reason in wording.REASONS}
+    assert told.pop("given_back") == "We could not confirm this one"
+    assert set(told.values()) == {"There is no picture"}
 
 
 def test_refused_prompt_offers_to_edit_it():

@@ -131,7 +131,7 @@ class TestTaken:
         send(call)
         after = Call.objects.get()
         assert (after.state, after.poll_at) == ("given_up", timezone.now())
-        assert after.give_up_at == timezone.now() + hooks.ASKED_FOR
+        assert after.give_up_at == timezone.now() + ledger.ASKED_FOR
 
     def test_a_call_has_so_many_and_no_more(self, call, now):
         for number in range(hooks.MOST_OF_A_CALL + 5):

@@ -184,12 +184,23 @@ def test_grant_of_nothing_or_beyond_reason_is_said_on_the_page(give, slots):
     assert not Grant.objects.exists()
 
 
-def test_grant_is_taken_back_but_not_edited(give, pages):
+@pytest.mark.parametrize("page", ["change/", "delete/"])
+def test_grant_is_neither_edited_nor_deleted_without_a_reason(give, pages, page):
     give()
-    address = f"/admin/quotas/grant/{Grant.objects.get().pk}"
-    assert pages.post(f"{address}/change/", {"slots": 50}).status_code == 403
+    address = f"/admin/quotas/grant/{Grant.objects.get().pk}/{page}"
+    assert pages.post(address, {"slots": 50, "post": "yes"}).status_code == 403
     assert Grant.objects.get().slots == 5
-    pages.post(f"{address}/delete/", {"post": "yes"})
+
+
+def test_grant_for_a_day_that_is_over_is_refused_in_words(give, now):
+    shown = give(day=utc_day(now) - timedelta(days=1)).content.decode()
+    assert "This day is over" in shown
+    assert not Grant.objects.exists()
+
+
+def test_grant_to_a_closed_account_is_refused_in_words(give, visitor, account, now):
+    Account.objects.filter(pk=visitor.pk).update(closed_at=now, moved_to=account)
+    assert "This account is closed" in give(account=visitor.pk).content.decode()
     assert not Grant.objects.exists()
 
 

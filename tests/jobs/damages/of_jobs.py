@@ -6,7 +6,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import F
 
-from jobs.models import Event, Job, Lease
+from jobs.models import Event, Job, Lease, StaffAction
 from tests.jobs.damages.planting import (
     YEAR,
     damage,
@@ -36,6 +36,12 @@ def _(job):
 @damage("job_notified_once", despite=("job_notified_once",))
 def _(job):
     return harm(row_of(job), notified_at=job.ended_at, notice_due_at=job.ended_at)
+
+
+@damage("staff_action_says_who_and_why", despite=("staff_action_says_who_and_why",))
+def _(job):
+    nameless = {"deed": "check", "subject": "call", "at": job.created_at, "job": job}
+    return StaffAction.objects.create(reason="asked", **nameless).pk
 
 
 @damage("job_form_once", despite=("job_form_once",))

@@ -1,0 +1,155 @@
+"""What is known of a call and what a decision of staff about it will do, in words, before it is
+taken. No prompt, no text of a provider but its last answer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.conf import settings
+from django.utils.timesince import timesince
+from django.utils.translation import gettext as _
+
+from jobs import wording
+from jobs.models import Job
+from providers.models import Call
+from providers.states import CallState
+from quotas.ledger import balance_of, utc_day
+from quotas.models import Grant
+
+
+@dataclass(frozen=True)
+class Table:
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def table_of(
+    calls: Sequence[Call], now: datetime, remarks: Mapping[int, str] | None = None
+) -> Table:
+    heads = [
+        _("Call"),
+        _("Work"),
+        _("Provider"),
+        _("State"),
+        _("Provider's id"),
+        _("Sent"),
+        _("Last look"),
+        _("Last answer"),
+        _("Next look"),
+        _("Pursued until"),
+        _("Estimate"),
+    ]
+    rows = [_row_of(call, now) for call in calls]
+    if remarks and any(remarks.values()):
+        heads.append(_("Left alone, because"))
+        rows = [[*row, remarks[call.pk] or "–"] for call, row in zip(calls, rows, strict=True)]
+    return Table(heads, rows)
+
+
+def table_of_grant(grant: Grant) -> Table:
+    heads = [_("Account"), _("Kind"), _("UTC day"), _("Extra slots"), _("Reason"), _("Granted")]
+    row = [
+        str(grant.account),
+        grant.get_kind_display(),
+        str(grant.day),
+        str(grant.slots),
+        grant.reason,
+        _moment(grant.granted_at),
+    ]
+    return Table(heads, [row])
+
+
+def of_check(calls: Sequence[Call], able: Sequence[Call]) -> list[str]:
+    says = [
+        _("The provider is asked about it in the ticker's next round, within seconds."),
+        _("What it says is followed like any other answer; nothing is sent again."),
+    ]
+    if any(call.ended_at for call in able):
+        says.append(
+            _("A call that has ended stays as it ended; a picture that was made is delivered.")
+        )
+    if len(able) < len(calls):
+        left = len(calls) - len(able)
+        says.append(_("Calls that are left alone: %(count)s.") % {"count": left})
+    return says
+
+
+def of_give_back(call: Call, job: Job | None, now: datetime) -> list[str]:
+    return [
+        _slot(job, now),
+        _("The job ends as Failed. Its person reads: %(words)s")
+        % {"words": wording.reason_in_words("given_back")},
+        _("The call is given up and counts as possibly charged: %(estimate)s.")
+        % {"estimate": _estimate(call)},
+        _("It is looked at as before, until %(time)s.") % {"time": _moment(call.give_up_at)},
+        _("If the picture comes, it is delivered and takes no slot."),
+        _("This cannot be taken back."),
+    ]
+
+
+def of_attach(call: Call) -> list[str]:
+    says = [
+        _("The provider is asked about the run of this id, for up to %(days)s days.")
+        % {"days": settings.RESULT_RETENTION.days},
+        _("The picture of that run is given to the person who asked for this one."),
+    ]
+    if call.ended_at:
+        says.append(
+            _("A call that has ended stays as it ended; a picture that was made is delivered.")
+        )
+    return [*says, _("The id cannot be changed afterwards.")]
+
+
+def of_revoke(grant: Grant) -> list[str]:
+    balance = balance_of(grant.account, grant.kind, grant.day)
+    held = {"held": balance.used + balance.on_hold, "allowed": balance.allowed}
+    rest = {"rest": max(0, balance.allowed - grant.slots)}
+    return [
+        _("Of that day %(held)s of %(allowed)s are used or on hold.") % held,
+        _("The allowance of that day falls to %(rest)s at once.") % rest,
+        _("What is used or on hold stays so."),
+    ]
+
+
+def _row_of(call: Call, now: datetime) -> list[str]:
+    return [
+        str(call.pk),
+        call.work,
+        f"{call.provider}:{call.model}",
+        _state(call, now),
+        call.reference or "–",
+        _age(call.sent_at, now),
+        _moment(call.polled_at),
+        call.last_answer or "–",
+        _moment(call.poll_at),
+        _moment(call.give_up_at),
+        _estimate(call),
+    ]
+
+
+def _state(call: Call, now: datetime) -> str:
+    state = str(CallState(call.state).label)
+    return _("%(state)s, in doubt") % {"state": state} if call.is_in_doubt(now) else state
+
+
+def _slot(job: Job | None, now: datetime) -> str:
+    attempt = job.attempt if job else None
+    if attempt is None:
+        return ""
+    slot = {"slot": attempt.slot, "day": wording.day_in_words(attempt.day)}
+    says = _("The attempt on slot %(slot)s of %(day)s has failed for good.") % slot
+    if attempt.day == utc_day(now):
+        return f"{says} " + _("The slot is free at once.")
+    return f"{says} " + _("That day is over: for a slot of today, grant one.")
+
+
+def _estimate(call: Call) -> str:
+    return "–" if call.cost_estimate is None else f"{call.cost_estimate:.2f} {call.currency}"
+
+
+def _age(at: datetime, now: datetime) -> str:
+    return _("%(time)s, %(age)s ago") % {"time": _moment(at), "age": timesince(at, now)}
+
+
+def _moment(at: datetime | None) -> str:
+    return "–" if at is None else f"{at:%d %b %H:%M:%S} UTC"

@@ -1,0 +1,121 @@
+"""Why a decision of staff is not to be had, in words; the empty string where nothing forbids it.
+
+Pure but for one look for another call with the same id.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from jobs.models import Job
+from jobs.states import ENDS, JobState
+from jobs.wording import moment_in_words
+from providers.answers import can_be_asked_for
+from providers.lost import why_not_to_ask
+from providers.models import Call
+from providers.states import EVIDENCE, LET_GO, CallState
+from quotas.states import AttemptState
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
+SILENT: dict[str, "StrPromise"] = {
+    "not_exclusive": gettext_lazy(
+        "It has no id of the provider, and the provider's list is not asked for: nobody has said"
+        " that nothing else uses the key."
+    ),
+    "other_key": gettext_lazy(
+        "It has no id of the provider, and it was sent with another key than the site has now."
+    ),
+}
+
+
+def why_not_checked(call: Call, named: Sequence[str], now: datetime) -> str:
+    """`named` are the ids that webhooks have named for it."""
+    if call.state == CallState.SENDING:
+        return _sending(call, now)
+    if call.reference or len(named) == 1:
+        return ""
+    if not call.is_lost:
+        return _("It has no id of the provider, so nothing can be asked.")
+    not_asked = why_not_to_ask(call)
+    return str(SILENT[not_asked]) if not_asked else ""
+
+
+def why_not_given_back(call: Call, job: Job | None, now: datetime) -> str:
+    return (
+        _why_not_a_decision(call, now)
+        or _why_not_of_job(job)
+        or ("" if call.is_in_doubt(now) else _in_time(call, now))
+    )
+
+
+def why_not_attached(call: Call, job: Job | None) -> str:
+    if call.reference:
+        return _("It has an id of the provider: %(id)s.") % {"id": call.reference}
+    if call.state == CallState.SENDING:
+        return _("It is just being sent. If its answer is lost, the id can be attached then.")
+    if call.late_outcome or call.state in (CallState.SUCCEEDED, CallState.FAILED):
+        return _how_it_ended(call)
+    return "" if job else _no_job()
+
+
+def why_not_taken(call: Call, reference: str) -> str:
+    """Of an id that is to be attached."""
+    if not can_be_asked_for(reference):
+        return _("This cannot be an id of a provider.")
+    same = Call.objects.filter(provider=call.provider, reference=reference)
+    other = same.exclude(pk=call.pk).first()
+    if other is None:
+        return ""
+    return _("This id is that of another call: number %(number)s, for %(work)s.") % {
+        "number": other.pk,
+        "work": other.work,
+    }
+
+
+def _why_not_a_decision(call: Call, now: datetime) -> str:
+    if call.state in EVIDENCE:
+        return _how_it_ended(call)
+    if call.state == CallState.GIVEN_UP:
+        if call.rule == LET_GO:
+            return _("The slot had been given back already.")
+        return _("The call was given up at the end of its retention. A grant gives another slot.")
+    return _sending(call, now) if call.state == CallState.SENDING else ""
+
+
+def _why_not_of_job(job: Job | None) -> str:
+    if job is None:
+        return _no_job()
+    if job.state in ENDS:
+        return _("The job has ended: %(state)s.") % {"state": JobState(job.state).label}
+    if job.attempt is None:
+        return _("The job has no slot.")
+    if job.attempt.state != AttemptState.PENDING:
+        return _("The slot was settled before.")
+    return ""
+
+
+def _how_it_ended(call: Call) -> str:
+    outcome = CallState(call.late_outcome or call.state).label
+    return _("What became of it is known: %(outcome)s.") % {"outcome": outcome}
+
+
+def _sending(call: Call, now: datetime) -> str:
+    at = moment_in_words(call.answer_by, now)
+    return _("It is being sent: its answer is due by %(time)s, and looked at by itself.") % {
+        "time": at
+    }
+
+
+def _in_time(call: Call, now: datetime) -> str:
+    return _("It is not in doubt: the provider has it, and its time is over at %(time)s.") % {
+        "time": moment_in_words(call.deadline_at, now)
+    }
+
+
+def _no_job() -> str:
+    return _("It belongs to no job.")

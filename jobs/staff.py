@@ -1,0 +1,182 @@
+"""What staff may decide about calls and slots, each with a reason and an entry that stays.
+
+    check_now ──> the call is looked at at once, also after its end
+    give_back ──> attempt failed, job failed, call given up and still pursued
+    attach ─────> a lost call has its id, and is polled like any other
+    grant, revoke ──> extra slots of one day
+
+A decision is no evidence: it ends no call as failed and no run. Each is one transaction, under the
+job's lock, and its entry is written in it; what the state forbids raises Refused, and nothing is
+changed.
+"""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from jobs import changes, outcomes
+from jobs.models import Deed, Job, StaffAction
+from jobs.refusals import (
+    why_not_attached,
+    why_not_checked,
+    why_not_given_back,
+    why_not_taken,
+)
+from jobs.works import job_id_of
+from providers import hooks, ledger
+from providers.answers import Accepted
+from providers.models import Call
+from quotas.models import Grant
+
+
+class Refused(Exception):
+    """The state forbids it; the words are for staff."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Who decides, why and when."""
+
+    by: User
+    reason: str
+    now: datetime
+
+
+@transaction.atomic
+def check_now(call_ids: Sequence[int], decision: Decision) -> int:
+    """How many are looked at; those of which nothing can be asked are left alone. Raises Refused
+    where that leaves none."""
+    calls = list(Call.objects.filter(pk__in=call_ids).order_by("pk"))
+    refusals = refusals_to_check(calls, decision.now)
+    asked = [call for call in calls if not refusals[call.pk]]
+    if not asked:
+        raise Refused(next(iter(refusals.values()), _("No call was chosen.")))
+    ledger.look_now([call.pk for call in asked], decision.now)
+    jobs = _jobs_of(asked)
+    entries = [_entry(Deed.CHECK, decision, call=call, job=jobs.get(call.pk)) for call in asked]
+    StaffAction.objects.bulk_create(entries)
+    return len(asked)
+
+
+@transaction.atomic
+def give_back(call_id: int, decision: Decision) -> None:
+    call, job = _locked(call_id)
+    _refuse(why_not_given_back(call, job, decision.now))
+    if job is None or not outcomes.give_back(call, decision.now):
+        raise Refused(_overtaken())
+    slot = _slot_of(job)
+    _entry(Deed.GIVE_BACK, decision, call=call, job=job, facts=slot).save()
+
+
+@transaction.atomic
+def attach(call_id: int, reference: str, decision: Decision) -> None:
+    """Polled like any other from here on: a run that is unknown becomes accepted, and of a call
+    that had ended the truth is learned late."""
+    call, job = _locked(call_id)
+    _refuse(why_not_attached(call, job) or why_not_taken(call, reference))
+    if job:
+        changes.note(job.pk, event="attached", now=decision.now)
+    recorded = outcomes.apply(call, Accepted(reference), decision.now)
+    if recorded.call.reference != reference:
+        # Another call was given the same id in this moment.
+        raise Refused(why_not_taken(call, reference) or _overtaken())
+    facts = {"reference": reference}
+    _entry(Deed.ATTACH, decision, call=call, job=job, facts=facts).save()
+
+
+@transaction.atomic
+def grant(slots: Grant, decision: Decision) -> None:
+    """Save a new grant; who gave it and when is not for its form to say."""
+    slots.granted_by, slots.granted_at = decision.by, decision.now
+    slots.save()
+    _entry_of_grant(Deed.GRANT, slots, decision).save()
+
+
+@transaction.atomic
+def revoke(grant_id: int, decision: Decision) -> None:
+    """What is held of it stays held: only the allowance of its day shrinks."""
+    slots = Grant.objects.select_related("account").filter(pk=grant_id).first()
+    if slots is None or not Grant.objects.filter(pk=grant_id).delete()[0]:
+        raise Refused(_("The grant had been taken back already."))
+    _entry_of_grant(Deed.REVOKE, slots, decision).save()
+
+
+def job_of(call: Call) -> Job | None:
+    return Job.objects.select_related("attempt", "account").filter(pk=job_id_of(call.work)).first()
+
+
+def refusals_to_check(calls: Sequence[Call], now: datetime) -> dict[int, str]:
+    """By call, why it cannot be asked about; the empty string where it can."""
+    named = hooks.ids_named_for(calls)
+    return {call.pk: why_not_checked(call, named.get(call.pk, []), now) for call in calls}
+
+
+def _locked(call_id: int) -> tuple[Call, Job | None]:
+    """The call as it stands once its job is locked, as by whoever brings news."""
+    call = Call.objects.get(pk=call_id)
+    job = Job.objects.select_for_update().filter(pk=job_id_of(call.work)).first()
+    call.refresh_from_db()
+    return call, job
+
+
+def _jobs_of(calls: Sequence[Call]) -> dict[int, Job]:
+    ids = {call.pk: job_id_of(call.work) for call in calls}
+    jobs: dict[uuid.UUID, Job] = Job.objects.in_bulk(set(ids.values()))
+    return {pk: jobs[job_id] for pk, job_id in ids.items() if job_id in jobs}
+
+
+def _slot_of(job: Job) -> dict[str, Any]:
+    attempt = job.attempt
+    return {"slot": attempt.slot, "day": str(attempt.day)} if attempt else {}
+
+
+def _entry(
+    deed: Deed,
+    decision: Decision,
+    *,
+    call: Call,
+    job: Job | None,
+    facts: Mapping[str, Any] | None = None,
+) -> StaffAction:
+    return _entry_about(
+        f"call {call.pk} {call.provider}:{call.model} {call.work}",
+        deed,
+        decision,
+        call=call,
+        job=job,
+        account_id=job.account_id if job else None,
+        facts=facts or {},
+    )
+
+
+def _entry_of_grant(deed: Deed, slots: Grant, decision: Decision) -> StaffAction:
+    facts = {"slots": slots.slots, "kind": slots.kind, "day": str(slots.day)}
+    subject = f"{slots}, {slots.account}"
+    return _entry_about(subject, deed, decision, account=slots.account, facts=facts)
+
+
+def _entry_about(subject: str, deed: Deed, decision: Decision, **columns: Any) -> StaffAction:
+    return StaffAction(
+        deed=deed,
+        subject=subject[:200],
+        reason=decision.reason,
+        by=decision.by,
+        by_name=decision.by.get_username(),
+        at=decision.now,
+        **columns,
+    )
+
+
+def _overtaken() -> str:
+    return _("Something else happened to it in this moment. Look at it again.")
+
+
+def _refuse(why: str) -> None:
+    if why:
+        raise Refused(why)

@@ -1,0 +1,214 @@
+"""The pages on which staff take a decision: what is known, what will happen, and the reason.
+
+Each is shown first and done by its POST, without a script; what the state forbids is said in the
+place of the form. They are entered by the admin, which checks who comes (`jobs.admin`).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import cast
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from jobs import foresight, refusals, staff
+from jobs.foresight import Table
+from providers.models import Call
+from quotas.models import Grant
+
+MOST_AT_ONCE = 50
+
+CHECK = "jobs.check_call"
+GIVE_BACK = "jobs.give_slot_back"
+ATTACH = "jobs.attach_reference"
+REVOKE = "quotas.delete_grant"
+
+
+class ReasonForm(forms.Form):
+    reason = forms.CharField(
+        label=gettext_lazy("Reason"),
+        max_length=500,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=gettext_lazy(
+            "Kept with your name and the time, for other staff to read. No prompt, please."
+        ),
+    )
+
+
+class AttachForm(ReasonForm):
+    reference = forms.CharField(
+        label=gettext_lazy("The provider's id"),
+        max_length=200,
+        help_text=gettext_lazy(
+            "As the provider's own history shows it. Compare model and time with the call: what"
+            " lies under a wrong id is given to the wrong person, and an id cannot be changed."
+        ),
+    )
+    field_order = ("reference", "reason")
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A decision that is laid before staff."""
+
+    title: str
+    yes: str
+    known: Table
+    will: Sequence[str]
+    refused: str
+    back: str
+    form: type[ReasonForm] = ReasonForm
+
+
+def only_with(*permissions: str):
+    def guard(view: Callable[..., HttpResponse]):
+        @wraps(view)
+        def guarded(request: HttpRequest, **address: int) -> HttpResponse:
+            if not request.user.has_perms(permissions):
+                raise PermissionDenied
+            return view(request, **address)
+
+        return guarded
+
+    return guard
+
+
+@only_with("providers.view_call", CHECK)
+def check_now(request: HttpRequest) -> HttpResponse:
+    """One call or several, by their numbers in the address."""
+    now = timezone.now()
+    said = request.GET.getlist("call")
+    chosen = {int(number) for number in said if number.isdecimal() and len(number) < 19}
+    calls = list(Call.objects.filter(pk__in=sorted(chosen)[:MOST_AT_ONCE]).order_by("pk"))
+    why_not = staff.refusals_to_check(calls, now)
+    able = [call for call in calls if not why_not[call.pk]]
+    desk = Desk(
+        title=_("Check now"),
+        yes=_("Check now"),
+        known=foresight.table_of(calls, now, why_not),
+        will=foresight.of_check(calls, able),
+        refused="" if able else next(iter(why_not.values()), _("No call was chosen.")),
+        back=_page_of(calls[0]) if len(calls) == 1 else reverse("admin:providers_call_changelist"),
+    )
+
+    def do(decision: staff.Decision, said: dict[str, str]) -> str:
+        asked = staff.check_now([call.pk for call in calls], decision)
+        told = ngettext("%(count)s call is asked about.", "%(count)s calls are asked about.", asked)
+        return told % {"count": asked}
+
+    return _decide(request, desk, do)
+
+
+@only_with("providers.view_call", GIVE_BACK)
+def give_back(request: HttpRequest, pk: int) -> HttpResponse:
+    now = timezone.now()
+    call = get_object_or_404(Call, pk=pk)
+    job = staff.job_of(call)
+    desk = Desk(
+        title=_("Give the slot back"),
+        yes=_("Give the slot back"),
+        known=foresight.table_of([call], now),
+        will=foresight.of_give_back(call, job, now),
+        refused=refusals.why_not_given_back(call, job, now),
+        back=_page_of(call),
+    )
+
+    def do(decision: staff.Decision, said: dict[str, str]) -> str:
+        staff.give_back(pk, decision)
+        return _("The slot was given back.")
+
+    return _decide(request, desk, do)
+
+
+@only_with("providers.view_call", ATTACH)
+def attach(request: HttpRequest, pk: int) -> HttpResponse:
+    now = timezone.now()
+    call = get_object_or_404(Call, pk=pk)
+    desk = Desk(
+        title=_("Attach the provider's id"),
+        yes=_("Attach the id"),
+        known=foresight.table_of([call], now),
+        will=foresight.of_attach(call),
+        refused=refusals.why_not_attached(call, staff.job_of(call)),
+        back=_page_of(call),
+        form=AttachForm,
+    )
+
+    def do(decision: staff.Decision, said: dict[str, str]) -> str:
+        staff.attach(pk, said["reference"], decision)
+        return _("The id was attached; the call is asked about by it.")
+
+    return _decide(request, desk, do)
+
+
+@only_with("quotas.view_grant", REVOKE)
+def revoke(request: HttpRequest, pk: int) -> HttpResponse:
+    grant = get_object_or_404(Grant.objects.select_related("account"), pk=pk)
+    desk = Desk(
+        title=_("Take the grant back"),
+        yes=_("Take it back"),
+        known=foresight.table_of_grant(grant),
+        will=foresight.of_revoke(grant),
+        refused="",
+        back=reverse("admin:quotas_grant_changelist"),
+    )
+
+    def do(decision: staff.Decision, said: dict[str, str]) -> str:
+        staff.revoke(pk, decision)
+        return _("The grant was taken back.")
+
+    return _decide(request, desk, do)
+
+
+def doors_of(request: HttpRequest, call: Call) -> list[tuple[str, str]]:
+    """The decisions that this person may take about the call as it stands: words and address."""
+    may, now = request.user.has_perm, timezone.now()
+    doors = []
+    if may(CHECK) and not staff.refusals_to_check([call], now)[call.pk]:
+        doors.append((_("Check now"), f"{reverse('admin:check_now')}?call={call.pk}"))
+    job = staff.job_of(call)
+    if may(GIVE_BACK) and not refusals.why_not_given_back(call, job, now):
+        doors.append((_("Give the slot back"), reverse("admin:give_back", args=[call.pk])))
+    if may(ATTACH) and not refusals.why_not_attached(call, job):
+        doors.append((_("Attach the provider's id"), reverse("admin:attach", args=[call.pk])))
+    return doors
+
+
+def _decide(
+    request: HttpRequest, desk: Desk, do: Callable[[staff.Decision, dict[str, str]], str]
+) -> HttpResponse:
+    form = desk.form(request.POST or None)
+    refused, status = desk.refused, 200
+    if request.method == "POST" and form.is_valid():
+        said = form.cleaned_data
+        try:
+            by = cast(User, request.user)
+            told = do(staff.Decision(by, said["reason"], timezone.now()), said)
+        except staff.Refused as refusal:
+            refused, status = str(refusal), 409
+        else:
+            messages.success(request, told)
+            return redirect(desk.back)
+    context = {
+        **admin.site.each_context(request),
+        "title": desk.title,
+        "desk": desk,
+        "form": form,
+        "refused": refused,
+        "is_final": bool(desk.refused),
+    }
+    return TemplateResponse(request, "admin/decide.html", context, status=status)
+
+
+def _page_of(call: Call) -> str:
+    return reverse("admin:providers_call_change", args=[call.pk])

@@ -1,0 +1,87 @@
+"""Staff who decide about the same calls at once, on the database named by DATABASE_URL. Prints what
+became of them.
+
+Run as `python -m tests.jobs.deciders decide`. Two give every slot back, two attach ids, one of them
+always the same, one asks about all; beside them the truth comes for some, and others are given up.
+"""
+
+import json
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable
+
+from tests.jobs.searchers import LATER, LOST, OFFER, lose, run_of
+
+# After the line above, which sets Django up.
+from django.contrib.auth.models import User  # isort: skip
+
+from jobs import audit, outcomes
+from jobs.models import Event, StaffAction
+from jobs.staff import Decision, Refused, attach, check_now, give_back
+from providers.answers import Artifact, Done
+from providers.models import Call
+from tests.quotas.contenders import run_together
+
+SAME = "run of nobody"
+
+
+def main() -> None:
+    decision = Decision(User.objects.create(username="staff"), "asked", LATER)
+    calls = [lose(number, OFFER) for number in range(LOST)]
+    ids = [call.pk for call in calls]
+    answers = run_together(
+        *[lambda: decide(ids, lambda pk: give_back(pk, decision))] * 2,
+        lambda: decide(ids, lambda pk: attach(pk, f"run of {pk}", decision)),
+        lambda: decide(ids, lambda pk: attach(pk, SAME, decision)),
+        lambda: decide(ids, lambda pk: check_now([pk], decision)),
+        lambda: tell_truth(calls[::3]),
+        lambda: stop_asking(calls[1::3]),
+    )
+    json.dump({"answers": answers, **findings(calls)}, sys.stdout)
+
+
+def decide(ids: list[int], about: Callable[[int], object]) -> dict:
+    taken, words = 0, set()
+    for pk in random.sample(ids, len(ids)):
+        try:
+            about(pk)
+            taken += 1
+        except Refused as refused:
+            words.add(str(refused))
+    return {"taken": taken, "mute": "" in words}
+
+
+def tell_truth(calls: list[Call]) -> dict:
+    done = Done((Artifact(url="http://127.0.0.1:1/a.png"),), None)
+    for call in calls:
+        outcomes.apply(call, done, LATER)
+    return {}
+
+
+def stop_asking(calls: list[Call]) -> dict:
+    for call in calls:
+        outcomes.give_up(call, LATER)
+    return {}
+
+
+def findings(calls: list[Call]) -> dict:
+    entries = Counter(StaffAction.objects.values_list("deed", "call_id"))
+    held = Counter(Call.objects.exclude(reference=None).values_list("reference", flat=True))
+    own = {call.pk: run_of(call).reference for call in calls}
+    return {
+        "entries": Counter(deed for deed, _ in entries.elements()),
+        "most_of_a_call": max(count for (deed, _), count in entries.items() if deed != "check"),
+        "events": Counter(Event.objects.values_list("name", flat=True)),
+        "most_holders": max(held.values()),
+        "strange": [ref for pk, ref in _references(calls) if ref not in (None, SAME, own[pk])],
+        "violations": sorted({violation.check for violation in audit.violations(LATER)}),
+    }
+
+
+def _references(calls: list[Call]) -> list[tuple[int, str | None]]:
+    return [(call.pk, Call.objects.get(pk=call.pk).reference) for call in calls]
+
+
+if __name__ == "__main__":
+    main()
