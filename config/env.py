@@ -135,6 +135,15 @@ def read_url(name: str, default: str = "", *, schemes: tuple[str, ...] = ("http"
     return _checked_url(name, value, schemes) if value else ""
 
 
+def read_secret_url(name: str) -> str:
+    """An address that may hold a secret: it is not repeated when it is wrong."""
+    value = read_secret(name)
+    try:
+        return _checked_url(name, value, ("http", "https")) if value else ""
+    except ImproperlyConfigured:
+        raise ImproperlyConfigured(f"{name} must be an address such as https://...") from None
+
+
 def _checked_url(name: str, value: str, schemes: tuple[str, ...]) -> str:
     try:
         parts = urlsplit(value)
@@ -161,6 +170,17 @@ def read_sender(name: str, default: str) -> str:
             f"{name} must be an address such as Name <name@example.org>, not {value!r}"
         ) from None
     return value
+
+
+def read_addresses(name: str) -> list[str]:
+    """`ops@example.org, ...`: bare addresses that mail goes to."""
+    addresses = read_words(name)
+    for address in addresses:
+        try:
+            validate_email(address)
+        except ValidationError:
+            raise ImproperlyConfigured(f"{name}: {address!r} is no address of e-mail") from None
+    return addresses
 
 
 def read_prices(name: str, default: str) -> dict[str, tuple[Decimal, str]]:

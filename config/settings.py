@@ -48,6 +48,8 @@ EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = env.read_sender(
     "DEFAULT_FROM_EMAIL", "" if EMAIL_HOST else "Counterfoil <counterfoil@localhost>"
 )
+ALERT_EMAILS = env.read_addresses("ALERT_EMAILS")
+ALERT_URL = env.read_secret_url("ALERT_URL")
 EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
 
 # Timing of the engine; the documented defaults, all scalable for a drill

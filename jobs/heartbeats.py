@@ -14,6 +14,8 @@ from jobs import leases, queue
 from jobs.models import Heartbeat, Stage
 
 TICKER_SILENT_AFTER = timedelta(seconds=15)
+TOLD_AFTER = timedelta(minutes=1)
+"""Whoever is silent for longer is something to tell staff: a restart takes some seconds."""
 
 _beaten = {"worker": float("-inf"), "ticker": float("-inf")}
 
@@ -67,6 +69,14 @@ def cluster_is_alive(now: datetime) -> bool:
 def ticker_is_alive(now: datetime) -> bool:
     row = Heartbeat.objects.filter(name="ticker").first()
     return bool(row and _beat_within(row.beat_at, TICKER_SILENT_AFTER, now))
+
+
+def is_silent(name: str, now: datetime) -> bool:
+    """For so long that staff are told. Workers that hold a stage are at work."""
+    beat_at = Heartbeat.objects.filter(name=name).values_list("beat_at", flat=True).first()
+    if _beat_within(beat_at, TOLD_AFTER, now):
+        return False
+    return name == "ticker" or not Stage.objects.leased(now).exists()
 
 
 def site_moves(now: datetime) -> bool:

@@ -16,22 +16,19 @@ import time
 import uuid
 from contextlib import suppress
 from datetime import datetime, timedelta
-from email.utils import parseaddr
-from enum import Enum
-from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
-from django.core.mail import EmailMessage, get_connection
+from django.core.mail import EmailMessage
 from django.core.validators import validate_email
 from django.db.models import F
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from jobs import leases, queue, wording
+from jobs import leases, mailing, queue, wording
+from jobs.mailing import Fate
 from jobs.models import Job, Lease
 from jobs.states import OPEN
 
@@ -42,12 +39,6 @@ DUTY = "mail"
 DUTY_LASTS = timedelta(minutes=1)
 RUN_LASTS = 30
 DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480))
-
-
-class Fate(Enum):
-    POSTED = "accepted, or perhaps accepted"
-    REFUSED = "this mail was not accepted"
-    AWAY = "the server was not reached"
 
 
 def address_of(job: Job) -> str:
@@ -115,7 +106,7 @@ def send(job: Job, now: datetime) -> Fate | None:
     if not due.update(notified_at=now, notice_due_at=None):
         return None
     job.refresh_from_db()
-    fate = _post(message_about(job, to), job.pk)
+    fate = mailing.post(message_about(job, to), f"job {job.pk}")
     if fate is not Fate.POSTED:
         _try_later(job, now)
     return fate
@@ -123,7 +114,7 @@ def send(job: Job, now: datetime) -> Fate | None:
 
 def message_about(job: Job, to: str) -> EmailMessage:
     """State, times and address: mail is read on shared screens, so no word of the prompt. The
-    address needs PUBLIC_URL and is left out without it. A second copy would have the same id."""
+    address needs PUBLIC_URL and is left out without it."""
     look = wording.LOOKS[job.state]
     lines = [
         _("The picture you asked for on %(asked)s: %(state)s.")
@@ -133,38 +124,16 @@ def message_about(job: Job, to: str) -> EmailMessage:
     ]
     if settings.PUBLIC_URL:
         lines.insert(2, settings.PUBLIC_URL + reverse("job", args=[job.pk]))
-    site = urlsplit(settings.PUBLIC_URL).hostname
-    domain = site or parseaddr(settings.DEFAULT_FROM_EMAIL)[1].rpartition("@")[2]
     return EmailMessage(
         subject=f"{look.word} · Counterfoil",
         body="\n\n".join(lines) + "\n",
         to=[to],
-        headers={"Auto-Submitted": "auto-generated", "Message-ID": f"<job.{job.pk}@{domain}>"},
+        headers=mailing.headers(f"job.{job.pk}"),
     )
 
 
 def _moment(at: datetime) -> str:
     return f"{wording.day_in_words(at.date())}, {wording.time_in_words(at)}"
-
-
-def _post(message: EmailMessage, job_id: uuid.UUID) -> Fate:
-    server = get_connection()
-    try:
-        server.open()
-    except (OSError, SMTPException) as exc:
-        log.warning("The mail server was not reached: %s", type(exc).__name__)
-        return Fate.AWAY
-    try:
-        server.send_messages([message])
-    except (SMTPResponseException, SMTPRecipientsRefused) as exc:
-        log.warning("The mail about job %s was refused: %s", job_id, type(exc).__name__)
-        return Fate.REFUSED
-    except (OSError, SMTPException) as exc:
-        log.warning("The mail about job %s may be lost: %s", job_id, type(exc).__name__)
-    finally:
-        with suppress(OSError, SMTPException):
-            server.close()
-    return Fate.POSTED
 
 
 def _try_later(job: Job, now: datetime) -> None:

@@ -2,8 +2,12 @@
 
 import logging
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from jobs import engine, heartbeats, notices, ticker
+from django.utils import timezone
+
+from jobs import alarm_posts, alarms, engine, heartbeats, notices, ticker
 
 log = logging.getLogger(__name__)
 
@@ -32,3 +36,19 @@ def stand_in_for_ticker() -> None:
     """By schedule, each minute: one tick's work, for the case that no ticker lives."""
     heartbeats.beat("worker")
     ticker.tick_once_if_alone()
+
+
+def look_for_alarms() -> None:
+    """By schedule, each minute: the ticker looks too, but may be what is silent."""
+    with _scheduled("Alerts"):
+        alarms.look_if_due(timezone.now())
+        alarm_posts.send_due(timezone.now())
+
+
+@contextmanager
+def _scheduled(what: str) -> Iterator[None]:
+    try:
+        heartbeats.beat("worker")
+        yield
+    except Exception as exc:  # noqa: BLE001  the queue would store its text, address and all
+        log.error("%s were not seen to (%s); the next turn does it", what, type(exc).__name__)

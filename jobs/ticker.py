@@ -18,6 +18,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from jobs import (
+    alarms,
     changes,
     engine,
     faultpoints,
@@ -28,7 +29,9 @@ from jobs import (
     notices,
     outcomes,
     queue,
+    schedules,
 )
+from jobs.alarm_posts import Posts
 from jobs.hints import Confirmed
 from jobs.models import Stage
 from jobs.searches import Searches
@@ -45,6 +48,9 @@ LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 MOST_A_TICK = 1000
 STAND_IN_LASTS = timedelta(seconds=45)
 STAND_IN_WAIT = 20
+# The first look waits for whoever was started together with the ticker.
+LOOK_AFTER = 60
+LOOK_AGAIN = 10
 
 
 class Ticker:
@@ -54,6 +60,8 @@ class Ticker:
         self.pool = ThreadPoolExecutor(settings.POLL_THREADS, thread_name_prefix="poll")
         self.polls: dict[Future[Polled | Confirmed], Call] = {}
         self.searches = Searches(self.pool)
+        self.posts = Posts(self.pool)
+        self._look_at = time.monotonic() + LOOK_AFTER
         self._duty_until = self._look_for_dead_at = LONG_AGO
 
     def run(self, stop: threading.Event) -> None:
@@ -80,6 +88,7 @@ class Ticker:
         wake_due(now)
         notices.wake_due(now)
         heartbeats.ask_cluster(now)
+        self.watch(now)
         return True
 
     def close(self) -> None:
@@ -123,6 +132,15 @@ class Ticker:
                 log.exception("The answer about call %s could not be taken in", call.pk)
             faultpoints.reach("poll_recorded")
         self.searches.collect()
+
+    def watch(self, now: datetime) -> None:
+        """The alerts of staff, since the workers that look by schedule may be what is silent."""
+        self.posts.collect()
+        if time.monotonic() >= self._look_at:
+            self._look_at = time.monotonic() + LOOK_AGAIN
+            if alarms.look_if_due(now):
+                schedules.ensure()
+            self.posts.start(now)
 
     def free_dead(self, now: datetime) -> None:
         """End the leases of processes that died on this machine, without waiting them out."""

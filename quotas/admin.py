@@ -249,7 +249,7 @@ class AlertAdmin(BigTableAdmin):
     list_display = ("kind", "subject", "words", "age", "opened_at", "seen_at", "closed_at")
     list_filter = (OpenFilter, AlertKindFilter)
     ordering = (F("closed_at").desc(nulls_first=True), "-opened_at", "-pk")
-    fields = list_display
+    fields = (*list_display, "mailed_at", "posted_at")
 
     @admin.display(description=_("open for"))
     def age(self, alert: Alert) -> str:

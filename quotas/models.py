@@ -136,8 +136,14 @@ class Grant(models.Model):
 class AlertKind(models.TextChoices):
     """What staff must look at, since the site does not mend it by itself."""
 
-    PROVIDER_PAUSED = "provider_paused", _("provider paused")
+    PROVIDER_PAUSED = "provider_paused", _("provider refuses key or balance")
+    PROVIDER_SHUT = "provider_shut", _("provider paused for long")
     CONTRADICTION = "contradiction", _("late news contradicts the end")
+    IN_DOUBT = "in_doubt", _("in doubt for long")
+    OVERDUE = "overdue", _("deadline missed")
+    SPEND = "spend", _("budget of the day")
+    SILENT = "silent", _("no sign of life")
+    SMOKE = "smoke", _("smoke test failed or stale")
 
 
 class AlertQuerySet(models.QuerySet["Alert"]):
@@ -146,7 +152,10 @@ class AlertQuerySet(models.QuerySet["Alert"]):
 
 
 class Alert(models.Model):
-    """Something for staff. `seen_at` is the last time that what it tells of was met."""
+    """Something for staff. `seen_at` is the last time that what it tells of was met.
+
+    It is mailed and posted once each: the mark is taken before the sending (`jobs.alarm_posts`).
+    """
 
     kind = models.CharField(_("kind"), max_length=30, choices=AlertKind.choices)
     subject = models.CharField(_("about"), max_length=200)
@@ -154,6 +163,12 @@ class Alert(models.Model):
     opened_at = models.DateTimeField(_("opened"))
     seen_at = models.DateTimeField(_("last seen"))
     closed_at = models.DateTimeField(_("closed"), null=True, blank=True)
+    mail_due_at = models.DateTimeField(null=True, blank=True, editable=False)
+    mail_tries = models.PositiveSmallIntegerField(default=0, editable=False)
+    mailed_at = models.DateTimeField(_("mailed"), null=True, blank=True)
+    post_due_at = models.DateTimeField(null=True, blank=True, editable=False)
+    post_tries = models.PositiveSmallIntegerField(default=0, editable=False)
+    posted_at = models.DateTimeField(_("posted"), null=True, blank=True)
 
     objects = AlertQuerySet.as_manager()
 
@@ -166,6 +181,15 @@ class Alert(models.Model):
                 fields=["kind", "subject"],
                 condition=Q(closed_at__isnull=True),
                 name="alert_open_once",
+            ),
+            # What was sent is not due again.
+            models.CheckConstraint(
+                condition=Q(mailed_at__isnull=True) | Q(mail_due_at__isnull=True),
+                name="alert_mailed_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(posted_at__isnull=True) | Q(post_due_at__isnull=True),
+                name="alert_posted_once",
             ),
         ]
 

@@ -40,6 +40,8 @@ class Database:
             "POLZA_API_KEY": "",
             "PUBLIC_URL": "",
             "EMAIL_HOST": "",
+            "ALERT_EMAILS": "",
+            "ALERT_URL": "",
         }
 
 

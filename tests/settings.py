@@ -17,6 +17,9 @@ for name in (
     "POLZA_API_KEY_FILE",
     "PUBLIC_URL",
     "EMAIL_HOST",
+    "ALERT_EMAILS",
+    "ALERT_URL",
+    "ALERT_URL_FILE",
 ):
     os.environ[name] = ""
 

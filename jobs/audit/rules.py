@@ -26,7 +26,9 @@ APPS = ("quotas", "providers", "jobs")
 SAYS = {
     "account_closed_is_a_visitors": "A closed account was no visitor's, or is for nobody.",
     "account_identity_not_blank": "An account has a blank visitor or name.",
+    "alert_mailed_once": "An alert that was mailed is due another mail.",
     "alert_open_once": "One trouble has more than one open alert.",
+    "alert_posted_once": "An alert that was posted is due to be posted again.",
     "allowance_one_a_kind": "A plan has two allowances for one kind of job.",
     "allowance_slots_within_reason": "An allowance is beyond all reason.",
     "attempt_cost_nothing_only_if_failed": "An attempt is said to have cost nothing, but is held.",

@@ -49,6 +49,33 @@ def test_a_bad_address_is_refused_without_its_password(monkeypatch, value):
     assert "hunter2" not in str(refused.value)
 
 
+@pytest.mark.parametrize("value", ["rooms/hunter2", "ftp://host/hunter2", "https:///hunter2"])
+def test_an_address_that_is_a_secret_is_not_repeated(monkeypatch, tmp_path, value):
+    file = tmp_path / "url"
+    file.write_text(value)
+    monkeypatch.setenv("ALERT_URL_FILE", str(file))
+    with pytest.raises(ImproperlyConfigured, match="ALERT_URL") as refused:
+        env.read_secret_url("ALERT_URL")
+    assert "hunter2" not in str(refused.value)
+
+
+def test_an_address_that_is_a_secret_keeps_its_last_slash(monkeypatch):
+    monkeypatch.setenv("ALERT_URL", "https://rooms.example.org/token/")
+    assert env.read_secret_url("ALERT_URL") == "https://rooms.example.org/token/"
+
+
+def test_addresses_of_mail_are_read(monkeypatch):
+    monkeypatch.setenv("ALERT_EMAILS", "ops@example.org, boss@example.org")
+    assert env.read_addresses("ALERT_EMAILS") == ["ops@example.org", "boss@example.org"]
+
+
+@pytest.mark.parametrize("value", ["ops", "ops@example.org\nBcc: x@y.org", "Ops <ops@example.org>"])
+def test_what_is_no_address_of_mail_is_refused(monkeypatch, value):
+    monkeypatch.setenv("ALERT_EMAILS", value)
+    with pytest.raises(ImproperlyConfigured, match="ALERT_EMAILS"):
+        env.read_addresses("ALERT_EMAILS")
+
+
 @pytest.mark.parametrize("price", ["NaN", "sNaN", "Infinity", "-1", "0", "1e-9", "10001"])
 def test_a_price_is_a_sane_amount(monkeypatch, price):
     monkeypatch.setenv("IMAGE_PRICES", f"a:b={price} RUB")

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.db import IntegrityError, transaction
 
-from quotas.alerts import close_alert, open_alert
+from quotas.alerts import close_alert, close_all_but, open_alert
 from quotas.models import Alert, AlertKind
 from tests.quotas.test_contention import contend, errors_in, read_rows
 
@@ -68,6 +68,15 @@ def test_after_its_end_it_is_new_again(meet, over):
     over(5)
     assert meet(6) is True
     assert [alert.closed_at is None for alert in Alert.objects.order_by("pk")] == [False, True]
+
+
+def test_what_a_look_did_not_find_is_closed(meet, now):
+    for subject in ("polza", "second", "sandbox"):
+        meet(subject=subject)
+    meet(kind=CONTRADICTION)
+    meet(3, subject="sandbox")
+    assert close_all_but(PAUSED, ["polza"], seen_by=now + 2 * MINUTE) == 1
+    assert [alert.subject for alert in Alert.objects.filter(closed_at__isnull=False)] == ["second"]
 
 
 def test_long_words_are_cut(meet):

@@ -183,6 +183,22 @@ def _(job):
     return double(alert)
 
 
+@damage("alert_mailed_once", despite=("alert_mailed_once",))
+def _(job):
+    return told_twice(job, mailed_at=job.created_at, mail_due_at=job.created_at)
+
+
+@damage("alert_posted_once", despite=("alert_posted_once",))
+def _(job):
+    return told_twice(job, posted_at=job.created_at, post_due_at=job.created_at)
+
+
+def told_twice(job, **marks):
+    trouble = {"kind": "provider_paused", "subject": "sandbox"}
+    times = {"opened_at": job.created_at, "seen_at": job.created_at}
+    return Alert.objects.create(**trouble, **times, **marks).pk
+
+
 @damage("allowance_one_a_kind", despite=("allowance_one_a_kind",))
 def _(job):
     return double(Allowance.objects.first())

@@ -1,0 +1,159 @@
+"""Telling people of open alerts: by e-mail to ALERT_EMAILS and as a small JSON to ALERT_URL.
+
+    due_at ──take: compare-and-set──> sent_at ──send, outside of any transaction──> fate
+                                         └──given back where it surely did not arrive──> due_at
+
+At most once an opening and a channel: a process that dies between mark and sending loses the
+message, while the alert stands in the admin. It is tried again after growing delays, and no more
+once the alert has closed. What is sent is the alert's own words, which hold no key and no prompt.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.db.models import F
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from jobs import mailing
+from jobs.mailing import Fate
+from providers.http import Answer, Client, NotSent
+from quotas.models import Alert
+
+log = logging.getLogger(__name__)
+
+DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480))
+POST_WITHIN = 10
+RUN_LASTS = 30
+MOST_AT_ONCE = 50
+
+
+def mail(alert: Alert) -> Fate:
+    message = EmailMessage(
+        subject=_("Alert: %(what)s · Counterfoil") % {"what": _title(alert)},
+        body="\n\n".join(filter(None, [_title(alert), alert.words, _since(alert), _address()])),
+        to=settings.ALERT_EMAILS,
+        headers=mailing.headers(f"alert.{alert.pk}"),
+    )
+    return mailing.post(message, f"alert {alert.pk}")
+
+
+def post(alert: Alert) -> Fate:
+    """Once, without a redirect and within ten seconds in all. Its address may be a secret."""
+    with Client() as client:
+        reply = client.exchange("POST", settings.ALERT_URL, total=POST_WITHIN, json=_facts(alert))
+    if isinstance(reply, Answer):
+        if 200 <= reply.status < 300:
+            return Fate.POSTED
+        log.warning("ALERT_URL refused alert %s: HTTP %s", alert.pk, reply.status)
+        return Fate.REFUSED
+    if isinstance(reply, NotSent):
+        log.warning("ALERT_URL was not reached: %s", reply.text)
+        return Fate.AWAY
+    log.warning("Alert %s may be lost on its way to ALERT_URL: %s", alert.pk, reply.text)
+    return Fate.POSTED
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One way to tell, with the columns of its own marks."""
+
+    name: str
+    send: Callable[[Alert], Fate]
+    sent_at: str
+
+    def due(self, now: datetime):
+        due = Alert.objects.open().filter(**{f"{self.name}_due_at__lte": now})
+        return due.order_by("opened_at", "pk")
+
+    def take(self, alert: Alert, now: datetime) -> bool:
+        """False when another process sends it, or it has closed."""
+        marks = {f"{self.name}_due_at": None, self.sent_at: now}
+        return self.due(now).filter(pk=alert.pk).order_by().update(**marks) == 1
+
+    def follow(self, alert: Alert, fate: Fate, taken_at: datetime) -> None:
+        """Due again later, unless it arrived or may have."""
+        if fate is Fate.POSTED:
+            return
+        tries = getattr(alert, f"{self.name}_tries")
+        again_at = taken_at + DELAYS[tries] if tries < len(DELAYS) else None
+        if again_at is None:
+            log.error("Telling of alert %s by %s is given up", alert.pk, self.name)
+        mine = Alert.objects.filter(**{"pk": alert.pk, self.sent_at: taken_at})
+        count = f"{self.name}_tries"
+        mine.update(**{self.sent_at: None, f"{self.name}_due_at": again_at, count: F(count) + 1})
+
+
+CHANNELS = (Channel("mail", mail, "mailed_at"), Channel("post", post, "posted_at"))
+
+
+def send_due(now: datetime) -> None:
+    """All that is due, one by one, within half a minute. For a worker."""
+    end = time.monotonic() + RUN_LASTS
+    for channel in CHANNELS:
+        for alert in channel.due(now)[:MOST_AT_ONCE]:
+            if time.monotonic() > end:
+                return
+            if channel.take(alert, now):
+                channel.follow(alert, channel.send(alert), now)
+
+
+@dataclass
+class Posts:
+    """The ticker's way: its threads send and touch no row; its main thread marks and notes."""
+
+    pool: Executor
+    sending: dict[Future[Fate], tuple[Channel, Alert, datetime]] = field(default_factory=dict)
+
+    def start(self, now: datetime) -> None:
+        for channel in CHANNELS:
+            for alert in channel.due(now)[:MOST_AT_ONCE]:
+                if channel.take(alert, now):
+                    future = self.pool.submit(_send_safely, channel, alert)
+                    self.sending[future] = (channel, alert, now)
+
+    def collect(self) -> None:
+        for future in [future for future in self.sending if future.done()]:
+            channel, alert, taken_at = self.sending.pop(future)
+            channel.follow(alert, future.result(), taken_at)
+
+
+def _send_safely(channel: Channel, alert: Alert) -> Fate:
+    try:
+        return channel.send(alert)
+    except Exception as exc:  # noqa: BLE001  the pool: whether it went out cannot be told
+        log.error("Alert %s may be lost by %s: %s", alert.pk, channel.name, type(exc).__name__)
+        return Fate.POSTED
+
+
+def _title(alert: Alert) -> str:
+    return f"{alert.get_kind_display()}: {alert.subject}"
+
+
+def _since(alert: Alert) -> str:
+    opened = f"{timezone.localtime(alert.opened_at, timezone.get_default_timezone()):%d %b %H:%M}"
+    return _("Since %(at)s UTC. No other message follows before it is over.") % {"at": opened}
+
+
+def _address() -> str:
+    return settings.PUBLIC_URL and settings.PUBLIC_URL + reverse("admin:quotas_alert_changelist")
+
+
+def _facts(alert: Alert) -> dict[str, object]:
+    """`text` is what chat rooms show; `id` tells one that came twice after all."""
+    return {
+        "id": alert.pk,
+        "text": ". ".join(filter(None, [_title(alert), alert.words])),
+        "kind": alert.kind,
+        "subject": alert.subject,
+        "words": alert.words,
+        "opened_at": alert.opened_at.isoformat(),
+        "site": settings.PUBLIC_URL,
+    }

@@ -1,0 +1,179 @@
+"""What opens and closes the alerts of staff: one look at the rows, each minute.
+
+    ticker ────────┐                     ┌──> open_alert       new, or seen again
+                   ├──> look ──> watches ┤
+    schedule ──────┘                     └──> close_all_but    what is over
+
+A watch is a pure question: what is wrong at this instant? Whoever is alive looks, so that the
+silence of one is told by the other; the duty lets one of them look a minute. What happens once,
+and does not last, stays open for a while: a contradiction for a day, a missed deadline for an hour.
+"""
+
+import logging
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.conf import settings
+from django.db import DatabaseError
+from django.db.models import Count, F, Min, Q
+from django.utils.translation import gettext as _
+
+from jobs import heartbeats, leases
+from providers import money
+from providers.models import Call, Gate
+from providers.registry import fallback_offers, known_names, offers
+from quotas import alerts
+from quotas.models import Alert, AlertKind
+
+log = logging.getLogger(__name__)
+
+DUTY = "alarms"
+LOOK_EVERY = timedelta(seconds=50)
+DOUBT_LASTS = timedelta(hours=1)
+MISSED_LATELY = timedelta(hours=1)
+SHUT_LASTS = timedelta(minutes=5)
+CONTRADICTION_LASTS = timedelta(days=1)
+STEPS_OF_SPEND = (50, 80, 100)
+
+
+@dataclass(frozen=True)
+class Trouble:
+    subject: str
+    words: str = ""
+
+
+Watch = Callable[[datetime], Iterable[Trouble]]
+
+
+def look_if_due(now: datetime) -> bool:
+    """False when somebody has looked within the minute."""
+    if not leases.take_duty(DUTY, uuid.uuid4(), now, LOOK_EVERY):
+        return False
+    look(now)
+    return True
+
+
+def look(now: datetime) -> None:
+    """A watch that cannot answer leaves its alerts as they are, and stops no other."""
+    for kind, watch in WATCHES.items():
+        try:
+            found = list(watch(now))
+        except DatabaseError:
+            raise
+        except Exception:
+            log.exception("The watch for %s cannot tell", kind)
+            continue
+        for trouble in found:
+            alerts.open_alert(kind=kind, subject=trouble.subject, words=trouble.words, now=now)
+        alerts.close_all_but(kind, [trouble.subject for trouble in found], seen_by=now)
+
+
+def in_doubt_for_long(now: datetime) -> Iterator[Trouble]:
+    """From when the answer was due, or the deadline; by provider, however many calls it is."""
+    since = now - DOUBT_LASTS
+    old = Q(state="accepted", deadline_at__lte=since) | (
+        Q(state__in=["unknown", "sending"]) & Q(answer_by__lte=since)
+    )
+    groups = Call.objects.in_doubt(now).filter(old).values("provider").order_by("provider")
+    for group in groups.annotate(many=Count("pk"), oldest=Min("sent_at")):
+        words = _("%(many)s calls, the oldest sent %(at)s UTC") % {
+            "many": group["many"],
+            "at": f"{group['oldest']:%d %b %H:%M}",
+        }
+        yield Trouble(group["provider"], words)
+
+
+def missed_deadlines(now: datetime) -> Iterator[Trouble]:
+    """Of runs that the provider had taken; ended since, or not."""
+    begin = now - MISSED_LATELY
+    missed = Call.objects.filter(
+        Q(ended_at=None) | Q(ended_at__gt=F("deadline_at")),
+        # For the index of a provider's days; the deadline itself has none.
+        provider__in=known_names(),
+        sent_at__gt=begin - 2 * settings.CALL_DEADLINE,
+        sent_at__lte=now,
+        deadline_at__gt=begin,
+        deadline_at__lte=now,
+        accepted_at__lt=F("deadline_at"),
+    )
+    groups = missed.values("provider").order_by("provider")
+    for group in groups.annotate(many=Count("pk")):
+        words = _("%(many)s runs took longer than %(minutes)s minutes") % {
+            "many": group["many"],
+            "minutes": f"{settings.CALL_DEADLINE.total_seconds() / 60:g}",
+        }
+        yield Trouble(group["provider"], words)
+
+
+def refused_providers(now: datetime) -> Iterator[Trouble]:
+    """Also opened and closed at once by the answer itself (`outcomes.follow_submit`)."""
+    for gate in Gate.objects.filter(exhausted_until__isnull=False).order_by("provider"):
+        yield Trouble(gate.provider, gate.why)
+
+
+def shut_providers(now: datetime) -> Iterator[Trouble]:
+    """Pauses that followed each other for minutes; one that has run out, and that nobody has tried
+    since, is no trouble. Not those of staff's own hand, and not what is refused for the key or the
+    balance, which is told at once by a kind of its own."""
+    shut = Gate.objects.filter(shut_since__lte=now - SHUT_LASTS, exhausted_until=None)
+    lately = Q(paused_until__gt=now) | Q(since__gt=now - SHUT_LASTS)
+    for gate in shut.filter(lately).exclude(why="staff").order_by("provider", "model"):
+        since = f"{gate.shut_since:%d %b %H:%M}"
+        words = _("%(why)s, since %(at)s UTC") % {"why": gate.why, "at": since}
+        yield Trouble(str(gate), words)
+
+
+def old_contradictions(now: datetime) -> Iterator[Trouble]:
+    """They are opened by the news itself; here it is only seen when they have been told enough."""
+    recent = Alert.objects.open().filter(
+        kind=AlertKind.CONTRADICTION, opened_at__gt=now - CONTRADICTION_LASTS
+    )
+    for subject in recent.values_list("subject", flat=True):
+        yield Trouble(subject)
+
+
+def spent_budgets(now: datetime) -> Iterator[Trouble]:
+    """All is spent once not even the cheapest picture fits. The day is the provider's own."""
+    for name, account in sorted(settings.PROVIDER_ACCOUNTS.items()):
+        if account.daily_cap is None:
+            continue
+        limit, currency = account.daily_cap
+        begins, ends = money.day_of(name, now)
+        spent = money.spent_between(name, currency, begins, ends)
+        asked = [offer for offer in (*offers(), *fallback_offers()) if offer.provider == name]
+        full = bool(asked) and all(money.cap_reached(offer, now) for offer in asked)
+        share = 100 if full else 100 * spent / limit
+        words = _("%(spent)s of %(limit)s %(currency)s are spent") % {
+            "spent": _amount(spent),
+            "limit": _amount(limit),
+            "currency": currency,
+        }
+        for step in STEPS_OF_SPEND:
+            if share >= step:
+                yield Trouble(f"{name} {step} %", words)
+
+
+def silent_parts(now: datetime) -> Iterator[Trouble]:
+    if heartbeats.is_silent("ticker", now):
+        yield Trouble("ticker", _("Nothing is polled and nothing is woken but once a minute."))
+    if heartbeats.is_silent("worker", now):
+        yield Trouble("cluster", _("No worker answers: nothing is generated."))
+
+
+# The limiter's own, once there is one, is another line here.
+WATCHES: dict[AlertKind, Watch] = {
+    AlertKind.IN_DOUBT: in_doubt_for_long,
+    AlertKind.OVERDUE: missed_deadlines,
+    AlertKind.PROVIDER_PAUSED: refused_providers,
+    AlertKind.PROVIDER_SHUT: shut_providers,
+    AlertKind.CONTRADICTION: old_contradictions,
+    AlertKind.SPEND: spent_budgets,
+    AlertKind.SILENT: silent_parts,
+}
+
+
+def _amount(amount: Decimal) -> str:
+    return f"{amount:.2f}"

@@ -1,0 +1,47 @@
+"""Handing one e-mail to the mail server, and what is known of it afterwards."""
+
+import logging
+from contextlib import suppress
+from email.utils import parseaddr
+from enum import Enum
+from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.mail import EmailMessage, get_connection
+
+log = logging.getLogger(__name__)
+
+
+class Fate(Enum):
+    POSTED = "accepted, or perhaps accepted"
+    REFUSED = "this message was not accepted"
+    AWAY = "the server was not reached"
+
+
+def post(message: EmailMessage, about: str) -> Fate:
+    """`about` is what the log may say of it. Call outside of any transaction."""
+    server = get_connection()
+    try:
+        server.open()
+    except (OSError, SMTPException) as exc:
+        log.warning("The mail server was not reached: %s", type(exc).__name__)
+        return Fate.AWAY
+    try:
+        server.send_messages([message])
+    except (SMTPResponseException, SMTPRecipientsRefused) as exc:
+        log.warning("The mail about %s was refused: %s", about, type(exc).__name__)
+        return Fate.REFUSED
+    except (OSError, SMTPException) as exc:
+        log.warning("The mail about %s may be lost: %s", about, type(exc).__name__)
+    finally:
+        with suppress(OSError, SMTPException):
+            server.close()
+    return Fate.POSTED
+
+
+def headers(name: str) -> dict[str, str]:
+    """Of a machine's mail. A second copy would have the same id."""
+    site = urlsplit(settings.PUBLIC_URL).hostname
+    domain = site or parseaddr(settings.DEFAULT_FROM_EMAIL)[1].rpartition("@")[2]
+    return {"Auto-Submitted": "auto-generated", "Message-ID": f"<{name}@{domain}>"}
