@@ -216,11 +216,6 @@ class Picture(models.Model):
         return self.file
 
 
-class Heartbeat(models.Model):
-    """`worker`: a task was run, and when a probe was last asked for. `ticker`: a tick was done."""
-
-    name = models.CharField(primary_key=True, max_length=20)
-    asked_at = models.DateTimeField(null=True, blank=True)
 class Deed(models.TextChoices):
     """What staff may decide."""
 
@@ -268,6 +263,11 @@ class StaffAction(models.Model):
         return f"{self.deed} {self.subject}"
 
 
+class Heartbeat(models.Model):
+    """`worker`: a task was run, and when a probe was last asked for. `ticker`: a tick was done."""
+
+    name = models.CharField(primary_key=True, max_length=20)
+    asked_at = models.DateTimeField(null=True, blank=True)
     beat_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:

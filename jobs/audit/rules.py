@@ -57,9 +57,9 @@ SAYS = {
     "stage_lease_whole": "A stage has half a lease.",
     "stage_once_a_job": "A job has the same stage twice.",
     "stage_saves_a_call": "A save stage does not say whose result it saves.",
+    "staff_action_says_who_and_why": "A decision of staff has no name or no reason.",
 }
 
-    "staff_action_says_who_and_why": "A decision of staff has no name or no reason.",
 
 def violations() -> Iterator[Violation]:
     for model in audited_models():
