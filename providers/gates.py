@@ -5,8 +5,9 @@
                            └────────────────────────────────────┘
 
 MUST rules: the provider's gate row is locked first, as a statement of its own; what decides is
-read after it; the call is inserted in the same transaction. Never two providers' gates in one
-transaction. A pause is an absolute time in the database.
+read after it; the call is inserted in the same transaction. Its models' rows are written after
+its own, or two could wait for each other. Never two providers' gates in one transaction. A pause
+is an absolute time in the database.
 """
 
 from dataclasses import dataclass
@@ -107,21 +108,26 @@ def resume(provider: str, model: str = WHOLE) -> bool:
 
 def resume_all(provider: str) -> bool:
     """The provider's own gate and those of its models."""
-    return bool(_paused(provider).update(**OPEN))
+    paused = _paused(provider)
+    whole = paused.filter(model=WHOLE).update(**OPEN)
+    return bool(paused.exclude(model=WHOLE).update(**OPEN) + whole)
 
 
 def _lock(offer: Offer) -> list[Gate]:
-    """The provider's own row first; it is the lock for its models' rows too."""
-    return [_row(offer.provider, WHOLE, lock=True), _row(offer.provider, offer.model)]
+    """The provider's own row first; it is the lock for its models' rows too. Both are read after
+    it: a row that was waited for would come with the probe of before."""
+    whole = _row(offer.provider, WHOLE)
+    Gate.objects.select_for_update().get(pk=whole.pk)
+    return [_row(offer.provider, WHOLE), _row(offer.provider, offer.model)]
 
 
-def _row(provider: str, model: str, *, lock: bool = False) -> Gate:
-    rows = Gate.objects.select_for_update(of=("self",)) if lock else Gate.objects
-    row = rows.select_related("probe").filter(provider=provider, model=model).first()
+def _row(provider: str, model: str) -> Gate:
+    rows = Gate.objects.select_related("probe").filter(provider=provider, model=model)
+    row = rows.first()
     if row:
         return row
     Gate.objects.bulk_create([Gate(provider=provider, model=model)], ignore_conflicts=True)
-    return rows.select_related("probe").get(provider=provider, model=model)
+    return rows.get()
 
 
 def _closed(gate: Gate, now: datetime) -> Closed | None:
@@ -166,10 +172,9 @@ def _shut(provider: str, model: str, now: datetime, why: str, **until: datetime)
 def _open(call: Call) -> Shift | None:
     """The provider took a request that was sent after the pause began."""
     paused = _paused(call.provider).filter(since__lte=call.sent_at).exclude(why=STAFF)
+    is_open_again = paused.filter(model=WHOLE).update(**OPEN)
     paused.filter(model=call.model).update(**OPEN)
-    if paused.filter(model=WHOLE).update(**OPEN):
-        return Shift(call.provider, "open")
-    return None
+    return Shift(call.provider, "open") if is_open_again else None
 
 
 def _paused(provider: str) -> QuerySet[Gate]:

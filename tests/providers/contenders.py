@@ -1,6 +1,6 @@
 """Processes that contend for calls, on the database named by DATABASE_URL. Prints what they got.
 
-Run as `python -m tests.providers.contenders open|record|cap`; see tests/quotas/contenders.py.
+Run as `python -m tests.providers.contenders open|record|cap|probe`; see tests/quotas/contenders.py.
 """
 
 import json
@@ -19,7 +19,7 @@ from django.db import connection, transaction  # noqa: E402
 
 from providers import gates, ledger  # noqa: E402
 from providers.gates import Closed  # noqa: E402
-from providers.models import Call  # noqa: E402
+from providers.models import Call, Gate  # noqa: E402
 from providers.pool import Candidate  # noqa: E402
 from providers.registry import Offer  # noqa: E402
 from tests.providers.calls import NEWS, OFFER, call_in  # noqa: E402
@@ -32,7 +32,8 @@ WORKS = 20
 
 
 def main() -> None:
-    json.dump({"open": open_all, "record": record_all, "cap": enter_all}[sys.argv[1]](), sys.stdout)
+    modes = {"open": open_all, "record": record_all, "cap": enter_all, "probe": probe_all}
+    json.dump(modes[sys.argv[1]](), sys.stdout)
 
 
 def open_all() -> list:
@@ -90,6 +91,28 @@ def enter_each(number: int) -> dict:
         if isinstance(got, Call):
             entered.append(day)
     return {"entered": entered, "usable": connection.is_usable()}
+
+
+def probe_all() -> list:
+    """Everybody comes at the end of a pause of the whole provider; each round is one of its own."""
+    account = settings.PROVIDER_ACCOUNTS["polza"]
+    for number in range(ROUNDS):
+        name = f"polza-{number}"
+        settings.PROVIDER_ACCOUNTS[name] = replace(account, name=name)
+        Gate.objects.create(provider=name, paused_until=NOW, why="rate", since=NOW)
+    return run_together(*[lambda number=number: probe_each(number) for number in range(PROCESSES)])
+
+
+def probe_each(number: int) -> dict:
+    entered = []
+    for turn in range(ROUNDS):
+        candidate = Candidate(Offer(f"polza-{turn}", f"model-{number % 2}"))
+        with transaction.atomic():
+            got = gates.enter(work=f"image:{turn}-{number}", candidate=candidate, now=NOW)
+            transaction.set_rollback(isinstance(got, Closed))
+        if isinstance(got, Call):
+            entered.append(turn)
+    return {"entered": entered}
 
 
 if __name__ == "__main__":

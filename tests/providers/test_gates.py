@@ -148,6 +148,20 @@ def test_a_probe_that_was_never_heard_of_blocks_no_longer_than_its_own_time(now)
     assert is_open(probe.answer_by)
 
 
+def test_the_providers_own_gate_is_written_before_its_models(now):
+    """As it is locked by whoever enters: otherwise two can wait for each other."""
+    early = enter(now, work="image:early")
+    for opens in (lambda: heard(early, Accepted("run-1"), now), lambda: gates.resume_all("fake")):
+        for model in ("", OFFER.model):
+            gates._shut("fake", model, now, "rate", paused_until=now + SECOND)
+        with CaptureQueriesContext(connection) as caught:
+            opens()
+        asked = (query["sql"] for query in caught)
+        first = next(sql for sql in asked if sql.startswith('UPDATE "providers_gate"'))
+        assert """ "providers_gate"."model" = '' """.strip() in first
+        assert not Gate.objects.filter(paused_until__isnull=False).exists()
+
+
 def test_a_call_sent_before_the_pause_does_not_end_it(now):
     early = enter(now - SECOND, work="image:early")
     answered(now, refused("rate", retry_after=90.0))

@@ -45,3 +45,9 @@ def test_cap_lets_in_as_many_as_fit(each_database, tmp_path):
     entered = Counter(day for answer in answers for day in answer["entered"])
     assert entered == dict.fromkeys(range(10), 7)
     assert all(answer["usable"] for answer in answers)
+
+
+def test_one_probe_of_all_who_come_at_the_end_of_a_pause(each_database, tmp_path):
+    answers = contend(each_database, "probe", tmp_path)
+    entered = Counter(turn for answer in answers for turn in answer["entered"])
+    assert entered == dict.fromkeys(range(10), 1)
