@@ -100,6 +100,7 @@ _secret = salted_hmac("sandbox", "webhooks", secret=SECRET_KEY, algorithm="sha25
 SANDBOX_HOOK_SECRET = f"whsec_{b64encode(_secret).decode()}"
 PROVIDER_CA_BUNDLE = env.read_file("PROVIDER_CA_BUNDLE")
 RESULT_ORIGINS = env.read_origins("RESULT_ORIGINS")
+SMOKE_DAILY = env.read_bool("SMOKE_DAILY", False)
 HTTP_ERRORS_REJECT = env.read_bool("HTTP_ERRORS_REJECT", False)
 IMAGE_MODELS = env.read_words(
     "IMAGE_MODELS",

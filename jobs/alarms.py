@@ -21,9 +21,9 @@ from django.db import DatabaseError
 from django.db.models import Count, F, Min, Q
 from django.utils.translation import gettext as _
 
-from jobs import heartbeats, leases
+from jobs import heartbeats, leases, smoke
 from providers import money
-from providers.models import Call, Gate
+from providers.models import Call, Gate, SmokeTest
 from providers.registry import fallback_offers, known_names, offers
 from quotas import alerts
 from quotas.models import Alert, AlertKind
@@ -52,6 +52,7 @@ def look_if_due(now: datetime) -> bool:
     """False when somebody has looked within the minute."""
     if not leases.take_duty(DUTY, uuid.uuid4(), now, LOOK_EVERY):
         return False
+    smoke.conclude(now)
     look(now)
     return True
 
@@ -163,6 +164,13 @@ def silent_parts(now: datetime) -> Iterator[Trouble]:
         yield Trouble("cluster", _("No worker answers: nothing is generated."))
 
 
+def smoke_tests(now: datetime) -> Iterator[Trouble]:
+    for name in smoke.tested_offers():
+        words = smoke.trouble_of(SmokeTest.objects.newest_of(name), now)
+        if words:
+            yield Trouble(name, words)
+
+
 # The limiter's own, once there is one, is another line here.
 WATCHES: dict[AlertKind, Watch] = {
     AlertKind.IN_DOUBT: in_doubt_for_long,
@@ -172,6 +180,7 @@ WATCHES: dict[AlertKind, Watch] = {
     AlertKind.CONTRADICTION: old_contradictions,
     AlertKind.SPEND: spent_budgets,
     AlertKind.SILENT: silent_parts,
+    AlertKind.SMOKE: smoke_tests,
 }
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from django.utils import timezone
 
-from jobs import alarm_posts, alarms, engine, heartbeats, notices, ticker
+from jobs import alarm_posts, alarms, engine, heartbeats, notices, smoke, ticker
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +43,12 @@ def look_for_alarms() -> None:
     with _scheduled("Alerts"):
         alarms.look_if_due(timezone.now())
         alarm_posts.send_due(timezone.now())
+
+
+def begin_smoke_tests() -> None:
+    """By schedule, each hour: those that are due. Their end is found by the look for alarms."""
+    with _scheduled("Smoke tests"):
+        smoke.begin_due(timezone.now())
 
 
 @contextmanager

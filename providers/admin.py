@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import gates, money
 from providers.answers import Kind
-from providers.models import Call, CallQuerySet, Gate
+from providers.models import Call, CallQuerySet, Gate, SmokeTest
 from providers.money import Spend
 from providers.registry import known_names
 from providers.staff import ChoiceFilter, ReadOnlyAdmin
@@ -140,3 +140,9 @@ class GateAdmin(ReadOnlyAdmin):
     def resume(self, request: HttpRequest, queryset: QuerySet[Gate]) -> None:
         for gate in queryset:
             gates.resume(gate.provider, gate.model)
+
+
+@admin.register(SmokeTest)
+class SmokeTestAdmin(ReadOnlyAdmin):
+    list_display = ("provider", "model", "began_at", "ended_at", "is_good", "words")
+    ordering = ("-began_at", "-pk")

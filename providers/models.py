@@ -218,3 +218,48 @@ class Hook(models.Model):
 
     def __str__(self) -> str:
         return f"{self.provider} {self.message_id}"
+
+
+class SmokeTestQuerySet(models.QuerySet["SmokeTest"]):
+    def running(self) -> "SmokeTestQuerySet":
+        return self.filter(ended_at=None)
+
+    def newest_of(self, provider: str) -> "SmokeTest | None":
+        """The last one whose verdict is known."""
+        ended = self.filter(provider=provider, ended_at__isnull=False)
+        return ended.order_by("-began_at", "-pk").first()
+
+
+class SmokeTest(models.Model):
+    """A small real run that shows whether a provider works, from order to picture (`jobs.smoke`).
+
+    `work` is empty where nothing could be ordered.
+    """
+
+    provider = models.CharField(_("provider"), max_length=40)
+    model = models.CharField(_("model"), max_length=200)
+    work = models.CharField(_("work"), max_length=100, blank=True)
+    began_at = models.DateTimeField(_("began"))
+    ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
+    is_good = models.BooleanField(_("good"), null=True, blank=True)
+    words = models.CharField(_("in words"), max_length=300, blank=True)
+
+    objects = SmokeTestQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("smoke test")
+        verbose_name_plural = _("smoke tests")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["provider"], condition=Q(ended_at=None), name="smoke_test_one_at_a_time"
+            ),
+            models.CheckConstraint(
+                condition=Q(ended_at__isnull=True, is_good__isnull=True)
+                | Q(ended_at__isnull=False, is_good__isnull=False),
+                name="smoke_test_ended_with_a_verdict",
+            ),
+        ]
+        indexes = [models.Index(fields=["provider", "-began_at"], name="smoke_test_newest")]
+
+    def __str__(self) -> str:
+        return f"{self.provider} {self.began_at:%Y-%m-%d %H:%M}"

@@ -53,6 +53,8 @@ SAYS = {
     "job_notified_once": "A job whose mail went out is due another.",
     "job_form_once": "One form has made more than one job.",
     "picture_once_a_position": "Two pictures have the same place in a job.",
+    "smoke_test_ended_with_a_verdict": "A smoke test's end and its verdict disagree.",
+    "smoke_test_one_at_a_time": "Two smoke tests of one provider run at a time.",
     "stage_goes_on": "An unfinished stage has neither a lease nor a due time.",
     "stage_lease_whole": "A stage has half a lease.",
     "stage_once_a_job": "A job has the same stage twice.",

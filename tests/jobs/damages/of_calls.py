@@ -3,7 +3,7 @@
 import uuid
 
 from jobs.works import work_of
-from providers.models import Gate, Hook
+from providers.models import Gate, Hook, SmokeTest
 from tests.jobs.damages.planting import (
     YEAR,
     calls,
@@ -174,3 +174,14 @@ def _(job):
     hook |= {"received_at": job.created_at, "is_signed": True}
     Hook.objects.create(**hook)
     return Hook.objects.create(**hook).pk
+
+
+@damage("smoke_test_one_at_a_time", despite=("smoke_test_one_at_a_time",))
+def _(job):
+    return double(SmokeTest.objects.create(provider="sandbox", model="x", began_at=job.created_at))
+
+
+@damage("smoke_test_ended_with_a_verdict", despite=("smoke_test_ended_with_a_verdict",))
+def _(job):
+    test = SmokeTest.objects.create(provider="sandbox", model="x", began_at=job.created_at)
+    return harm(SmokeTest.objects.filter(pk=test.pk), is_good=True)

@@ -1,0 +1,58 @@
+"""`manage.py smoke`: does each provider make a picture? Exits 1 when one does not."""
+
+import sys
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from jobs import heartbeats, smoke
+from providers.models import SmokeTest
+
+LOOK_EVERY = 0.3
+
+
+class Command(BaseCommand):
+    help = (
+        "Order a small picture from each provider, for real: it costs what a picture costs. Prints "
+        "a line for each; exits 1 when one failed or was not done in time."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--provider", default="", help="this one alone")
+        parser.add_argument("--timeout", type=int, default=600, metavar="SECONDS")
+
+    def handle(self, **options: Any) -> None:
+        tests = self._begin(options["provider"])
+        until = time.monotonic() + options["timeout"]
+        results = [self._result_of(test, until) for test in tests]
+        if not all(results):
+            sys.exit(1)
+
+    def _begin(self, only: str) -> list[SmokeTest]:
+        known = smoke.tested_offers()
+        if only and only not in known:
+            raise CommandError(f"--provider is one of {', '.join(known)}")
+        asked = [offer for name, offer in known.items() if only in ("", name)]
+        return [smoke.begin(offer, timezone.now()) for offer in asked]
+
+    def _result_of(self, test: SmokeTest, until: float) -> bool:
+        while test.ended_at is None and time.monotonic() < until:
+            time.sleep(LOOK_EVERY)
+            smoke.conclude_one(test, timezone.now())
+            test.refresh_from_db()
+        self.stdout.write(f"{test.provider}: {_in_words(test)}")
+        self.stdout.flush()
+        return test.is_good is True
+
+
+def _in_words(test: SmokeTest) -> str:
+    if test.ended_at is None:
+        alive = heartbeats.site_moves(timezone.now())
+        return "not done in time" if alive else "not done in time: no worker or ticker is alive"
+    if test.is_good:
+        return f"good, {(test.ended_at - test.began_at).total_seconds():.1f} s ({test.model})"
+    return f"failed: {test.words}"
