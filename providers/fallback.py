@@ -6,6 +6,8 @@
 | failed, and it cost nothing | `failed_for_nothing`                                     |
 | failed, billed or not said  | `failed_billed`, under FALLBACK_AFTER_BILLED alone       |
 | anything else               | none: it may have been billed, or may be billed yet      |
+
+Late news about a call that was rejected or had failed count as if it had ended so.
 """
 
 from providers.models import Call
@@ -14,11 +16,12 @@ from providers.states import CallState
 
 def rule_after(call: Call, *, after_billed: bool) -> str:
     """The name of the rule that lets another be asked; the empty string when none does."""
-    if call.late_outcome == CallState.SUCCEEDED:
+    if call.state not in (CallState.REJECTED, CallState.FAILED):
         return ""
-    if call.state == CallState.REJECTED:
+    became = call.late_outcome or call.state
+    if became == CallState.REJECTED:
         return call.rule or "rejected"
-    if call.state == CallState.FAILED:
+    if became == CallState.FAILED:
         if call.cost == 0:
             return "failed_for_nothing"
         return "failed_billed" if after_billed else ""

@@ -288,8 +288,10 @@ def _note_late(call: Call, news: News, now: datetime) -> bool:
     if state not in LATE_NEWS[CallState(call.state)] or not _says_more(call.late_outcome, state):
         return False
     kept = {name: columns[name] for name in LATE_COLUMNS if name in columns}
-    if kept.get("cost") is None:
-        kept.pop("cost", None)
+    if columns.get("cost") is None:
+        # What ran after all is not free any more because it had been rejected.
+        was_rejected = call.state == CallState.REJECTED and not call.late_outcome
+        kept["cost"] = None if was_rejected else call.cost
     try:
         with transaction.atomic():
             same = Call.objects.filter(pk=call.pk, late_outcome=call.late_outcome)

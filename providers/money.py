@@ -34,7 +34,7 @@ class Spend:
     at_risk: Decimal = NOTHING
     """Estimates of the calls in doubt."""
     possibly_charged: Decimal = NOTHING
-    """Estimates of those given up, of any day."""
+    """Estimates of those given up, of any day; also where it is known late that the run exists."""
 
 
 def day_of(provider: str, now: datetime) -> tuple[datetime, datetime]:
@@ -70,7 +70,9 @@ def spent_between(provider: str, currency: str, begins: datetime, ends: datetime
 def spend_of(providers: Iterable[str], now: datetime) -> dict[str, dict[str, Spend]]:
     """By provider and currency, in three queries that each read their own rows alone. The days are
     those of `providers`; what is at risk or possibly charged is told of whoever was asked."""
-    given_up = Call.objects.filter(state=CallState.GIVEN_UP, late_outcome="")
+    given_up = Call.objects.filter(
+        state=CallState.GIVEN_UP, late_outcome__in=("", CallState.ACCEPTED)
+    )
     sums = {
         "today": _sums(Call.objects.filter(_sent_today(providers, now)), AMOUNT),
         "at_risk": _sums(Call.objects.in_doubt(now), ESTIMATE),

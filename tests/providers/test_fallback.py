@@ -68,6 +68,21 @@ def test_nothing_follows_what_was_made_after_all(state):
     assert rule_after(made_late, after_billed=True) == ""
 
 
+@pytest.mark.parametrize(
+    ("late", "cost", "rule"),
+    [
+        ("accepted", None, ""),
+        ("failed", None, "failed_billed"),
+        ("failed", Decimal("0.01"), "failed_billed"),
+        ("failed", Decimal(0), "failed_for_nothing"),
+    ],
+)
+def test_a_rejection_counts_as_what_late_news_say_of_it(late, cost, rule):
+    belied = call("rejected", rule="own_enqueue_error", cost=cost, late_outcome=late)
+    assert rule_after(belied, after_billed=True) == rule
+    assert rule_after(belied, after_billed=False) == rule.replace("failed_billed", "")
+
+
 def test_only_a_busy_provider_or_our_own_sleep_lets_the_same_be_asked_again():
     assert may_be_repeated(busy())
     assert may_be_repeated(call("rejected", why="transport", rule="overslept", cost=Decimal(0)))

@@ -251,6 +251,16 @@ def test_money_at_risk_and_possibly_charged_are_those_of_their_calls(now):
     )
 
 
+def test_a_run_that_is_heard_of_late_stays_possibly_charged_until_it_ends(now):
+    call = enter(now)
+    ledger.record(call_id=call.pk, news=Unknown(Why("transport")), now=now)
+    ledger.give_up(call_id=call.pk, now=now)
+    ledger.record(call_id=call.pk, news=Accepted("run-late"), now=now)
+    assert money.spend_of(["fake"], now)["fake"]["RUB"].possibly_charged == Decimal("5.00")
+    ledger.record(call_id=call.pk, news=Failed(Why("provider"), Decimal(0)), now=now)
+    assert money.spend_of(["fake"], now)["fake"]["RUB"] == money.Spend()
+
+
 def test_a_day_is_that_of_the_providers_own_calendar(now, fake, monkeypatch):
     monkeypatch.setattr(fake, "caps", replace(fake.caps, day_zone="Asia/Tokyo"))
     begins, ends = money.day_of("fake", datetime(2026, 3, 1, 16, tzinfo=UTC))

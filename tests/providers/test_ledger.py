@@ -234,6 +234,19 @@ def test_late_failure_that_names_no_cost_leaves_the_cost(now):
     assert ledger.artifacts_of(call) == list(DONE.artifacts)
 
 
+@pytest.mark.parametrize("news", [ACCEPTED, Failed(Why("provider")), Done(())])
+def test_what_ran_after_a_rejection_is_not_free(now, news):
+    call = call_in("rejected", now)
+    late(call, news, now=now)
+    assert (call.state, call.cost) == ("rejected", None)
+
+
+def test_late_cost_of_a_rejected_call_stays(now):
+    call = call_in("rejected", now)
+    late(call, FAILED, Done(()), now=now)
+    assert (call.late_outcome, call.cost) == ("succeeded", 2)
+
+
 def test_late_id_that_another_call_has_is_no_news(now):
     call_in("accepted", now, work="image:other")
     other = Call.objects.get(work="image:other")
