@@ -229,7 +229,11 @@ def _follow_late(job: Job, call: Call, now: datetime) -> None:
         words = f"{call.provider} said {call.state}, later {call.late_outcome}"
         alerts.open_alert(kind=AlertKind.CONTRADICTION, subject=subject, words=words, now=now)
     if call.late_outcome == CallState.SUCCEEDED:
-        changes.note(job.pk, event="made_late", now=now)
+        # Where it waits to ask another, nobody is asked any more.
+        if job.state != JobState.QUEUED or not changes.move(
+            job.pk, JobState.RUNNING, event="made_late", now=now
+        ):
+            changes.note(job.pk, event="made_late", now=now)
         _open_save(job, call, now)
     elif job.state in ENDS and call.late_outcome in (CallState.FAILED, CallState.REJECTED):
         _settle(job, AttemptState.FAILED, now)

@@ -1,14 +1,15 @@
 """States of a job, and what may follow what.
 
-    queued ──> running ──> ready <── (a late result) ── failed, not_confirmed
+    queued ──> running ──> ready <── (a late result) ── failed, cancelled, not_confirmed
       │ <──────── │ ^      back to the queue: a 429, or surely not sent in time
       │           v │
       │        in_doubt ──> ready, failed, not_confirmed, queued
       ├──> cancelled
       └──> failed
 
-`ready failed cancelled not_confirmed` are ends. A late result takes `failed` or `not_confirmed` to
-`ready`; nothing else leaves an end.
+`ready failed cancelled not_confirmed` are ends. A late result takes any of the others to `ready`;
+nothing else leaves an end. What was cancelled in the queue may have been asked of a provider before
+that refused it, and yet made it.
 """
 
 from django.db import models
@@ -35,7 +36,7 @@ SOURCES: dict[JobState, frozenset[JobState]] = {
     S.QUEUED: frozenset({S.RUNNING, S.IN_DOUBT}),
     S.RUNNING: frozenset({S.QUEUED, S.IN_DOUBT}),
     S.IN_DOUBT: frozenset({S.RUNNING}),
-    S.READY: frozenset({S.RUNNING, S.IN_DOUBT, S.FAILED, S.NOT_CONFIRMED}),
+    S.READY: frozenset({S.RUNNING, S.IN_DOUBT, S.FAILED, S.CANCELLED, S.NOT_CONFIRMED}),
     S.FAILED: frozenset({S.QUEUED, S.RUNNING, S.IN_DOUBT}),
     S.CANCELLED: frozenset({S.QUEUED}),
     S.NOT_CONFIRMED: frozenset({S.RUNNING, S.IN_DOUBT}),

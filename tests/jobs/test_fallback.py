@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
-from jobs import engine, outcomes
+from jobs import audit, engine, outcomes
 from jobs.models import Job, Stage
 from jobs.panels import panel_of
 from jobs.ticker import follow_poll
@@ -330,6 +330,38 @@ def test_a_fallback_that_fails_takes_nothing_from_a_late_picture(order, fake, sp
     polled(job, Failed(Why("provider"), Decimal(0)))
     assert ends(job) == ("ready", "", "success")
     assert asked(job) == ["fake rejected", "spare failed"]
+
+
+@pytest.fixture
+def waiting(order, fake, spare):
+    """A job back in the queue, since whoever was asked is down and the other is paused."""
+    fake.submits = [DOWN]
+    gates.follow(
+        Call(provider="spare", model=SPARE.model, state="rejected", why="rate", rule="too_many"),
+        timezone.now(),
+        retry_after=60,
+    )
+    job = order()
+    engine.advance(job.pk)
+    assert ends(job) == ("queued", "", "pending")
+    return job
+
+
+def test_a_late_picture_ends_the_wait_for_another_provider(waiting, spare):
+    outcomes.apply(calls_of(waiting)[0], made(), timezone.now())
+    assert ends(waiting) == ("running", "", "pending")
+    assert list(audit.violations(timezone.now())) == []
+    engine.advance(waiting.pk)
+    assert ends(waiting) == ("ready", "", "success")
+    assert spare.sent == []
+
+
+def test_a_late_picture_reaches_whoever_had_cancelled_the_wait(waiting):
+    assert outcomes.cancel(waiting.pk, timezone.now())
+    outcomes.apply(calls_of(waiting)[0], made(), timezone.now())
+    engine.advance(waiting.pk)
+    assert ends(waiting) == ("ready", "", "failed")
+    assert list(audit.violations(timezone.now())) == []
 
 
 def test_a_late_picture_after_its_day_says_which_day_it_took(order, fake, clock):
