@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench screens weight lock
+.PHONY: help run test check bench fill screens weight lock
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -30,6 +30,9 @@ check: $(DEVELOPMENT) ## Style, types, templates, missing migrations
 
 bench: $(DEVELOPMENT) ## Measure: make bench PART=inflight
 	@exec $(PYTHON) -m tests.bench $(PART)
+
+fill: $(DEVELOPMENT) ## Fill a new database with a long history (ROWS=1000000)
+	@exec $(PYTHON) -m tests.bench.fill $(ROWS)
 
 screens: $(DEVELOPMENT) ## Take pictures of the pages into screens/
 	@exec $(PYTHON) -m tests.screens

@@ -66,6 +66,11 @@ FETCH_MAX_BYTES = env.read_int("FETCH_MAX_BYTES", 40 * 2**20, least=1024)
 FETCH_GONE_AFTER = timedelta(seconds=env.read_seconds("FETCH_GONE_AFTER", 3600))
 RESULT_RETENTION = timedelta(seconds=env.read_seconds("RESULT_RETENTION", 7 * 86400))
 LOST_RETENTION = timedelta(seconds=env.read_seconds("LOST_RETENTION", 86400))
+EVENTS_KEPT = timedelta(seconds=env.read_seconds("EVENTS_KEPT", 90 * 86400, least=86400))
+FAILURES_KEPT = timedelta(seconds=env.read_seconds("FAILURES_KEPT", 30 * 86400, least=3600))
+# Pages tell of the last thirty days.
+CALLS_KEPT = timedelta(seconds=env.read_seconds("CALLS_KEPT", 365 * 86400, least=31 * 86400))
+VISITOR_PICTURES_KEPT = env.read_lag("VISITOR_PICTURES_KEPT")
 POOL_WAIT = timedelta(seconds=env.read_seconds("POOL_WAIT", 240))
 ERROR_PAUSE = timedelta(seconds=env.read_seconds("ERROR_PAUSE", 30))
 EXHAUSTED_PAUSE = timedelta(seconds=env.read_seconds("EXHAUSTED_PAUSE", 600, most=26 * 3600))
@@ -135,7 +140,7 @@ MORE_PROVIDERS = env.read_words("MORE_PROVIDERS")
 PROVIDER_ACCOUNTS |= read_more(MORE_PROVIDERS, PROVIDER_ACCOUNTS)
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "config.staff.StaffConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -2,10 +2,6 @@
 
 from django.contrib import admin
 from django.urls import include, path
-from django.utils.translation import gettext_lazy as _
-
-admin.site.site_header = admin.site.site_title = "Counterfoil"
-admin.site.index_title = _("Staff")
 
 urlpatterns = [
     path("admin/", admin.site.urls),

@@ -89,6 +89,10 @@ def site_moves(now: datetime) -> bool:
     return Stage.objects.leased(now).exists()
 
 
+def silent_after(name: str) -> timedelta:
+    return TICKER_SILENT_AFTER if name == "ticker" else _cluster_silent_after()
+
+
 def _cluster_silent_after() -> timedelta:
     return timedelta(seconds=settings.PROBE_TIMEOUT + 2 * settings.PROBE_EVERY + 5)
 

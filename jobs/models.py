@@ -97,6 +97,11 @@ class Job(models.Model):
             models.Index(fields=["state", "created_at"], name="job_by_state"),
             models.Index(fields=["-created_at"], name="job_newest"),
             models.Index(
+                fields=["ended_at", "state"],
+                condition=Q(ended_at__isnull=False),
+                name="job_ended",
+            ),
+            models.Index(
                 fields=["notice_due_at"],
                 condition=Q(notice_due_at__isnull=False),
                 name="job_notice_due",
@@ -269,6 +274,9 @@ class Heartbeat(models.Model):
     name = models.CharField(primary_key=True, max_length=20)
     asked_at = models.DateTimeField(null=True, blank=True)
     beat_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        permissions = [("view_dashboard", "Can view the dashboard")]
 
     def __str__(self) -> str:
         return self.name

@@ -97,7 +97,7 @@ def pause(provider: str, now: datetime) -> bool:
     """Staff's word: no request gets in until they resume. False when it stands so already."""
     Gate.objects.bulk_create([Gate(provider=provider, model=WHOLE)], ignore_conflicts=True)
     whole = Gate.objects.filter(provider=provider, model=WHOLE).exclude(why=STAFF)
-    shut = {**OPEN, "paused_until": now + UNTIL_TOLD, "why": STAFF, "since": now}
+    shut = {**OPEN, "paused_until": now + UNTIL_TOLD, "why": STAFF, "since": now, "shut_since": now}
     return whole.update(**shut) == 1
 
 

@@ -1,0 +1,7 @@
+"""The admin with the site of its own."""
+
+from django.contrib.admin.apps import AdminConfig
+
+
+class StaffConfig(AdminConfig):
+    default_site = "jobs.views.staff_site.StaffSite"

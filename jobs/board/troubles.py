@@ -1,0 +1,52 @@
+"""The alerts that are open, worst first."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Case, IntegerField, Value, When
+
+from quotas.models import Alert
+
+MOST = 20
+# What may cost somebody money or a picture, then what stands still, then what only warns.
+WORST_FIRST = (
+    "contradiction",
+    "silent",
+    "in_doubt",
+    "overdue",
+    "provider_paused",
+    "provider_shut",
+    "smoke",
+    "spend",
+)
+RANK = Case(
+    *(When(kind=kind, then=Value(rank)) for rank, kind in enumerate(WORST_FIRST)),
+    default=Value(len(WORST_FIRST)),
+    output_field=IntegerField(),
+)
+
+
+@dataclass(frozen=True)
+class Trouble:
+    id: int
+    kind: str
+    subject: str
+    words: str
+    opened_at: datetime
+    age: timedelta
+
+
+def open_troubles(now: datetime) -> list[Trouble]:
+    """The oldest first among those that are equally bad; MOST at most."""
+    alerts = Alert.objects.open().order_by(RANK, "opened_at", "pk")[:MOST]
+    return [
+        Trouble(
+            id=alert.pk,
+            kind=alert.get_kind_display(),
+            subject=alert.subject,
+            words=alert.words,
+            opened_at=alert.opened_at,
+            age=now - alert.opened_at,
+        )
+        for alert in alerts
+    ]

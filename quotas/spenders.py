@@ -1,0 +1,70 @@
+"""Who took most of a day, and how many have taken all they may."""
+
+from dataclasses import dataclass
+from datetime import date
+
+from django.db import connection
+
+MOST = 10
+
+
+@dataclass(frozen=True)
+class Spender:
+    """An account's slots of one kind: `used` and `on_hold` of what is allowed now."""
+
+    account_id: int
+    kind: str
+    used: int
+    on_hold: int
+    allowed: int
+
+    @property
+    def is_at_limit(self) -> bool:
+        return self.used + self.on_hold >= self.allowed
+
+
+@dataclass(frozen=True)
+class Spending:
+    top: tuple[Spender, ...]
+    spenders: int = 0
+    """All who hold a slot of the day, each kind by itself."""
+
+    at_limit: int = 0
+
+
+# The allowance is that of this moment: a plan that was raised since lets its account go on.
+SPENDING_SQL = """
+WITH held AS (
+    SELECT seat.account_id, seat.kind, COUNT(*) AS slots,
+           COUNT(CASE WHEN seat.state = 'pending' THEN 1 END) AS on_hold
+      FROM quotas_attempt seat
+     WHERE seat.state IN ('pending', 'success') AND seat.day = %(day)s
+     GROUP BY seat.account_id, seat.kind
+), measured AS (
+    SELECT held.*,
+           COALESCE((SELECT planned.slots FROM quotas_allowance planned
+                       JOIN quotas_account spender ON spender.plan_id = planned.plan_id
+                      WHERE spender.id = held.account_id AND planned.kind = held.kind), 0)
+         + COALESCE((SELECT SUM(extra.slots) FROM quotas_grant extra
+                      WHERE extra.account_id = held.account_id AND extra.kind = held.kind
+                        AND extra.day = %(day)s), 0) AS allowed
+      FROM held
+)
+SELECT account_id, kind, slots, on_hold, allowed, COUNT(*) OVER () AS spenders,
+       COUNT(CASE WHEN slots >= allowed THEN 1 END) OVER () AS at_limit
+  FROM measured ORDER BY slots DESC, account_id, kind LIMIT %(most)s
+"""
+
+
+def spending_of(day: date) -> Spending:
+    with connection.cursor() as cursor:
+        facts = {"day": connection.ops.adapt_datefield_value(day), "most": MOST}
+        cursor.execute(SPENDING_SQL, facts)
+        rows = cursor.fetchall()
+    if not rows:
+        return Spending(())
+    top = tuple(
+        Spender(account_id, kind, int(slots - on_hold), int(on_hold), int(allowed))
+        for account_id, kind, slots, on_hold, allowed, _, _ in rows
+    )
+    return Spending(top, spenders=int(rows[0][5]), at_limit=int(rows[0][6]))
