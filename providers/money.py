@@ -53,12 +53,13 @@ def cap_reached(offer: Offer, now: datetime) -> datetime | None:
     if cap is None:
         return None
     limit, currency = cap
-    estimate, _ = estimate_of(offer)
     begins, renews_at = day_of(offer.provider, now)
+    estimate, priced_in = estimate_of(offer)
+    if estimate is None or priced_in != currency:
+        # A job of before the price was taken away: how much it could cost is not known.
+        return renews_at
     spent = spent_between(offer.provider, currency, begins, renews_at)
-    if spent + (estimate or NOTHING) <= limit:
-        return None
-    return renews_at
+    return None if spent + estimate <= limit else renews_at
 
 
 def spent_between(provider: str, currency: str, begins: datetime, ends: datetime) -> Decimal:

@@ -221,6 +221,14 @@ def test_the_cap_counts_what_was_or_may_have_been_charged(now, cap, news, fits):
     assert is_open(now) is fits
 
 
+@pytest.mark.parametrize("price", [None, (Decimal("5.00"), "USD")])
+def test_a_cap_lets_in_nothing_that_it_knows_no_price_of(now, cap, settings, price):
+    """A job may be older than the settings, where such a cap does not start."""
+    cap("9.00")
+    settings.IMAGE_PRICES = {str(OFFER): price} if price else {}
+    assert not is_open(now)
+
+
 def test_a_late_charge_counts(now, cap):
     cap("9.00")
     call = enter(now)
@@ -230,9 +238,9 @@ def test_a_late_charge_counts(now, cap):
 
 
 def test_currencies_are_never_added_together(now, cap, settings):
-    cap("9.00")
     settings.IMAGE_PRICES = settings.IMAGE_PRICES | {str(OTHER_MODEL): (Decimal("5.00"), "USD")}
     enter(now, work="image:dollars", offer=OTHER_MODEL)
+    cap("9.00")
     assert is_open(now)
     spent = money.spend_of(["fake"], now)["fake"]
     assert {currency: spend.today for currency, spend in spent.items()} == {"USD": Decimal(5)}
