@@ -198,7 +198,7 @@ def _follow_unknown(job: Job, call: Call, now: datetime, news: News) -> None:
 
 def _follow_ended(job: Job, call: Call, now: datetime, news: News) -> None:
     """Rejected or failed: somebody else is asked, or the same one later, or the job has failed."""
-    others = pool.candidates(chosen_offer(job), list(Call.objects.of_work(call.work)))
+    others = _others(job, call)
     if others and job.unwanted_at:
         _fail(job, now, reason="unwanted")
     elif not others or not _back_to_the_queue(job, call, others, now):
@@ -238,6 +238,9 @@ def _follow_late(job: Job, call: Call, now: datetime) -> None:
     elif job.state in ENDS and call.late_outcome in (CallState.FAILED, CallState.REJECTED):
         _settle(job, AttemptState.FAILED, now)
         changes.note(job.pk, event="failed_late", now=now)
+    elif job.state == JobState.QUEUED and not _others(job, call):
+        # It runs after all, or was billed: nobody else is waited for.
+        _fail(job, now, reason=call.why)
 
 
 def _tell_staff(shift: Shift | None, now: datetime) -> None:
@@ -276,6 +279,10 @@ def _open_save(job: Job, call: Call, now: datetime) -> None:
         defaults={"job": job, "name": "save", "created_at": now, "due_at": now, "woken_at": now},
     )
     queue.enqueue_after_commit(job.pk)
+
+
+def _others(job: Job, call: Call) -> list[Candidate]:
+    return pool.candidates(chosen_offer(job), list(Call.objects.of_work(call.work)))
 
 
 def _back_to_the_queue(job: Job, call: Call, others: Sequence[Candidate], now: datetime) -> bool:

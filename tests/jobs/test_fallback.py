@@ -356,6 +356,30 @@ def test_a_late_picture_ends_the_wait_for_another_provider(waiting, spare):
     assert spare.sent == []
 
 
+@pytest.mark.parametrize(
+    "news", [Accepted("run-late"), Failed(Why("provider"), None)], ids=["runs", "perhaps billed"]
+)
+def test_nobody_else_is_asked_once_the_refused_work_is_known_to_run(waiting, spare, clock, news):
+    outcomes.apply(calls_of(waiting)[0], news, timezone.now())
+    assert ends(waiting) == ("failed", "provider", "failed")
+    clock.shift(timedelta(seconds=61))
+    engine.advance(waiting.pk)
+    assert spare.sent == []
+    outcomes.apply(calls_of(waiting)[0], made(), timezone.now())
+    engine.advance(waiting.pk)
+    assert ends(waiting) == ("ready", "", "failed")
+    assert list(audit.violations(timezone.now())) == []
+
+
+def test_a_refused_work_that_failed_for_nothing_after_all_is_asked_of_another(
+    waiting, spare, clock
+):
+    outcomes.apply(calls_of(waiting)[0], Failed(Why("provider"), Decimal(0)), timezone.now())
+    clock.shift(timedelta(seconds=61))
+    engine.advance(waiting.pk)
+    assert asked(waiting) == ["fake rejected", "spare accepted"]
+
+
 def test_a_late_picture_reaches_whoever_had_cancelled_the_wait(waiting):
     assert outcomes.cancel(waiting.pk, timezone.now())
     outcomes.apply(calls_of(waiting)[0], made(), timezone.now())
