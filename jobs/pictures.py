@@ -31,7 +31,7 @@ from providers.base import PictureRequest
 from providers.gates import Closed
 from providers.models import Call
 from providers.pool import Candidate
-from providers.registry import Offer, provider_named
+from providers.registry import Offer, provider_named, result_origins_of
 from providers.states import CallState
 
 log = logging.getLogger(__name__)
@@ -175,7 +175,7 @@ def save(lease: StageLease) -> None:
     call = lease.stage.call
     assert call, "a save stage is of a call"
     fetched: list[tuple[Picture, bytes]] = []
-    origins = provider_named(call.provider).result_origins()
+    origins = result_origins_of(call.provider)
     for position, artifact in enumerate(calls.artifacts_of(call)):
         got = download.fetch(artifact, own_origins=origins)
         if isinstance(got, download.Refused):

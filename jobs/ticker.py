@@ -38,7 +38,7 @@ from jobs.searches import Searches
 from providers import ledger as calls
 from providers.answers import Done, Failed, NoAnswer, Polled, Running, Unknown, Why
 from providers.models import Call
-from providers.registry import provider_named
+from providers.registry import is_known, provider_named
 from providers.states import CallState
 
 log = logging.getLogger(__name__)
@@ -249,7 +249,7 @@ def _decide_alone(call: Call, now: datetime) -> bool:
         raise
     except Exception:
         log.exception("Call %s could not be decided", call.pk)
-        calls.claim_polls([call], now)
+        calls.look_later(call, now)
         return True
 
 
@@ -269,6 +269,8 @@ def _decide(call: Call, now: datetime) -> bool:
 
 
 def _poll(call: Call, reference: str) -> Polled | Confirmed:
+    if not is_known(call.provider):
+        return NoAnswer(Why("config", text="not among the settings"))
     try:
         if call.reference is None:
             return hints.ask(call.provider, reference)

@@ -188,6 +188,11 @@ def claim_polls(calls: list[Call], now: datetime) -> None:
     looked_at.bulk_update(calls, ["poll_at", "polled_at"], batch_size=200)
 
 
+def look_later(call: Call, now: datetime) -> None:
+    """Whatever it is due for cannot be done; also past its retention it is not due at once."""
+    Call.objects.filter(pk=call.pk).update(poll_at=now + slow_interval(call, now))
+
+
 def await_answer(call: Call) -> None:
     """Looked at before its submit's answer was due, as a hook asked for: the answer comes yet."""
     Call.objects.filter(pk=call.pk, state=CallState.SENDING).update(poll_at=F("answer_by"))

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from providers.fallback import may_be_repeated, rule_after
 from providers.models import Call
-from providers.registry import Offer, fallback_offers
+from providers.registry import Offer, fallback_offers, is_known
 
 PAUSED = "paused"
 """The rule under which a fallback is asked first: what was chosen takes no requests now."""
@@ -38,7 +38,7 @@ def candidates(chosen: Offer, calls: Sequence[Call]) -> list[Candidate]:
     found = []
     for offer in dict.fromkeys([chosen, *fallback_offers()]):
         asked = latest.get(offer)
-        if asked and not may_be_repeated(asked):
+        if not is_known(offer.provider) or (asked and not may_be_repeated(asked)):
             continue
         not_before = _turn_of(asked, calls) if asked else None
         if offer == chosen:

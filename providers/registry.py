@@ -62,6 +62,15 @@ def known_names() -> tuple[str, ...]:
     return tuple(sorted(settings.PROVIDER_ACCOUNTS))
 
 
+def is_known(provider: str) -> bool:
+    """False for one that has left the settings; calls of it may still be on their way."""
+    return provider in settings.PROVIDER_ACCOUNTS
+
+
+def result_origins_of(provider: str) -> frozenset[str]:
+    return provider_named(provider).result_origins() if is_known(provider) else frozenset()
+
+
 @cache
 def provider_named(name: str) -> Provider:
     """Raises KeyError for a name that no account has."""

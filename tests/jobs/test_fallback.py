@@ -284,6 +284,34 @@ def test_a_job_whose_fallback_left_the_settings_ends(order, fake, spare, setting
     assert ends(job) == ("failed", "rate", "failed")
 
 
+def without(settings, provider: str) -> None:
+    known = settings.PROVIDER_ACCOUNTS.items()
+    settings.PROVIDER_ACCOUNTS = {name: account for name, account in known if name != provider}
+
+
+def test_a_job_whose_provider_left_the_settings_ends_with_its_slot_back(order, settings):
+    job = order()
+    without(settings, "fake")
+    engine.advance(job.pk)
+    assert ends(job) == ("failed", "config", "failed")
+
+
+def test_a_job_whose_provider_left_the_settings_is_asked_of_the_fallback(order, spare, settings):
+    job = order()
+    without(settings, "fake")
+    engine.advance(job.pk)
+    assert asked(job) == ["spare accepted"]
+
+
+def test_a_paid_picture_is_fetched_although_its_provider_left_the_settings(order, settings):
+    job = order()
+    engine.advance(job.pk)
+    outcomes.apply(calls_of(job)[0], made(), timezone.now())
+    without(settings, "fake")
+    engine.advance(job.pk)
+    assert ends(job) == ("ready", "", "success")
+
+
 def test_a_late_picture_stands_beside_that_of_the_fallback(order, fake, spare):
     """A contradiction: the first said that it had not executed, and did."""
     fake.submits = [DOWN]

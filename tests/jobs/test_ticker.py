@@ -150,15 +150,25 @@ def test_one_bad_answer_stops_no_other(clock, order, ticker, fake, settings, mon
     assert Call.objects.get(reference="run-2").state == "succeeded"
 
 
-def test_a_call_that_cannot_be_decided_stops_no_other(clock, order, ticker):
+@pytest.mark.parametrize("pursued_for", [timedelta(days=1), -timedelta(days=1)])
+def test_a_call_that_cannot_be_decided_stops_no_other(clock, order, ticker, pursued_for):
     for _ in range(2):
         engine.advance(order().pk)
     lost, other = Call.objects.order_by("pk")
     leave_sending()
-    Call.objects.filter(pk=lost.pk).update(work="image:no-uuid")
+    give_up_at = timezone.now() + pursued_for
+    Call.objects.filter(pk=lost.pk).update(work="image:no-uuid", give_up_at=give_up_at)
     round_of(ticker)
     assert Call.objects.get(pk=other.pk).state == "unknown"
     assert Call.objects.get(pk=lost.pk).poll_at > timezone.now()
+
+
+def test_a_call_whose_provider_left_the_settings_is_in_doubt(running, ticker, clock, settings):
+    settings.PROVIDER_ACCOUNTS = {}
+    clock.shift(settings.CALL_DEADLINE)
+    round_of(ticker)
+    assert state_of(running) == "in_doubt"
+    assert Call.objects.get().last_answer == "no answer: not among the settings"
 
 
 def test_an_old_answer_throws_no_doubt_on_a_call_that_ended(running, clock, settings):

@@ -11,6 +11,7 @@ from providers.models import Call
 from providers.pool import candidates
 from providers.registry import Offer
 from providers.states import CallState
+from tests.fakes import ACCOUNT
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FIRST, SECOND, THIRD = Offer("a", "m"), Offer("b", "m"), Offer("c", "m")
@@ -21,6 +22,7 @@ BUSY = {"why": "rate", "rule": "too_many", "cost": Decimal(0)}
 @pytest.fixture(autouse=True)
 def pool(settings):
     settings.IMAGE_FALLBACK = [str(SECOND), str(THIRD)]
+    settings.PROVIDER_ACCOUNTS = dict.fromkeys("abc", ACCOUNT)
 
 
 def call(state: str, offer: Offer = FIRST, **columns) -> Call:
@@ -99,6 +101,12 @@ def test_without_a_setting_nobody_else_is_asked(settings):
     settings.IMAGE_FALLBACK = []
     assert asked() == [FIRST]
     assert asked(call("rejected", **REFUSED)) == []
+
+
+def test_who_left_the_settings_is_not_asked(settings):
+    settings.PROVIDER_ACCOUNTS = dict.fromkeys("bc", ACCOUNT)
+    assert asked() == [SECOND, THIRD]
+    assert asked(busy()) == [SECOND, THIRD]
 
 
 def test_who_refused_is_not_asked_again():
