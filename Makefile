@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench fill screens weight lock
+.PHONY: help run test check bench fill chaos mutants screens weight lock
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -33,6 +33,17 @@ bench: $(DEVELOPMENT) ## Measure: make bench PART=inflight
 
 fill: $(DEVELOPMENT) ## Fill a new database with a long history (ROWS=1000000)
 	@exec $(PYTHON) -m tests.bench.fill $(ROWS)
+
+SEED ?= 1
+DB ?= sqlite
+chaos: ROUNDS ?= 60
+mutants: ROUNDS ?= 200
+
+chaos: $(RUNTIME) ## Hurt a site of its own, hold its books to the bill (SEED=1 ROUNDS=60 DB=sqlite)
+	@exec $(PYTHON) manage.py drill --seed $(SEED) --rounds $(ROUNDS) --db $(DB)
+
+mutants: $(RUNTIME) ## Plant six defects, one after the other: the drill must find each
+	@exec $(PYTHON) manage.py drill --mutants --seed $(SEED) --rounds $(ROUNDS) --db $(DB)
 
 screens: $(DEVELOPMENT) ## Take pictures of the pages into screens/
 	@exec $(PYTHON) -m tests.screens

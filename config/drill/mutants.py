@@ -1,11 +1,133 @@
-"""Planted defects, to see that the drill would find them."""
+"""Planted defects, to see that the drill finds them: each patches one place of a drill's site.
+
+Where a second layer hides a defect, that layer is off as well, and `without` says so.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 VARIABLE = "COUNTERFOIL_DRILL_MUTANT"
 
 
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    says: str
+    install: Callable[[], None]
+    without: str = ""
+    plant: Callable[[], None] = lambda: None
+    """Once, in the database."""
+
+
+def _no_wall() -> None:
+    """Two senders of one job would meet nothing but the wall."""
+    from jobs.states import SOURCES, JobState
+    from providers import ledger
+
+    SOURCES[JobState.RUNNING] |= {JobState.RUNNING, JobState.IN_DOUBT}
+    ledger.live_call_of = lambda work: None
+
+
+def _drop_wall() -> None:
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("DROP INDEX IF EXISTS call_wall")
+
+
+def _settle_anything() -> None:
+    from quotas import ledger
+    from quotas.models import Attempt
+    from quotas.states import AttemptState
+
+    def settle(
+        *, attempt_id: int, state: AttemptState, now: datetime, cost_nothing: bool = False
+    ) -> bool:
+        columns: dict[str, Any] = {"state": state, "settled_at": now}
+        nothing = cost_nothing and state == AttemptState.FAILED
+        return Attempt.objects.filter(pk=attempt_id).update(**columns, cost_nothing=nothing) == 1
+
+    ledger.settle = settle
+
+
+def _send_before_commit() -> None:
+    from django.db import transaction
+
+    from jobs import pictures
+
+    send = pictures._open_and_send
+
+    @transaction.atomic
+    def open_and_send(lease: Any) -> None:
+        send(lease)
+
+    pictures._open_and_send = open_and_send
+
+
+def _fail_unknown() -> None:
+    from jobs import pictures
+    from providers.answers import Rejected, Unknown
+
+    submit = pictures._submit
+
+    def submit_surely(*about: Any) -> Any:
+        answer = submit(*about)
+        return Rejected(answer.why) if isinstance(answer, Unknown) else answer
+
+    pictures._submit = submit_surely  # type: ignore[assignment]
+
+
+def _wake_nobody() -> None:
+    from jobs import ticker
+
+    ticker.wake_due = lambda now: None
+    ticker.Ticker.free_dead = lambda self, now: None  # type: ignore[method-assign]
+
+
+def _ignore_token() -> None:
+    from jobs import leases
+    from jobs.models import Stage
+
+    def finish(lease: Any, now: datetime) -> bool:
+        columns = {**leases.FREE, "due_at": None, "done_at": now, "tries": 0}
+        return Stage.objects.filter(pk=lease.stage.pk).update(**columns) == 1
+
+    leases.is_held = lambda lease: True
+    leases.finish = finish
+
+
+MUTANTS = (
+    Mutant(
+        "no-wall",
+        "no unique index on the work of a call",
+        _no_wall,
+        without="the compare-and-set of the job and the look at a live call",
+        plant=_drop_wall,
+    ),
+    Mutant("settle", "an attempt is settled without compare-and-set", _settle_anything),
+    Mutant("no-row", "a request is sent before its row is committed", _send_before_commit),
+    Mutant("unknown-failed", "an unknown submit is taken as not executed", _fail_unknown),
+    Mutant("no-recovery", "nothing wakes what a dead process held", _wake_nobody),
+    Mutant("no-token", "a stage is ended without the token of its lease", _ignore_token),
+)
+NAMES = tuple(mutant.name for mutant in MUTANTS)
+
+
+def chosen() -> Mutant | None:
+    return next((each for each in MUTANTS if each.name == os.environ.get(VARIABLE)), None)
+
+
 def install() -> None:
-    pass
+    mutant = chosen()
+    if mutant:
+        mutant.install()
 
 
 def plant() -> bool:
-    return True
+    mutant = chosen()
+    if mutant:
+        mutant.plant()
+    return mutant is not None

@@ -19,6 +19,7 @@ OKS_A_DECK = 6
 WIRE_ON_SUBMIT = ("delay", "hold", "cut", "truncate", "drip", "reset_before", "reset_after")
 WIRE_ON_POLL = ("delay", "reset_before", "reset_after", "cut", "hold")
 WIRE_ON_FILE = ("reset_before", "reset_after", "cut")
+TOLD_LATE = ("json_5xx_executed", "failed_then_completed")
 HOOK_TRICKS = ("twice", "late", "swapped")
 
 
@@ -86,15 +87,17 @@ def _rounds(dice: Random, rounds: int) -> Iterator[Round]:
         if not left:
             customer, left = next(customers), dice.randint(1, 3)
         left -= 1
+        fault = deck.pop()
         yield Round(
             number,
-            deck.pop(),
+            fault,
             customer,
             on_submit=_sometimes(dice, 0.2, WIRE_ON_SUBMIT),
             on_poll=_sometimes(dice, 0.12, WIRE_ON_POLL),
             on_file=_sometimes(dice, 0.12, WIRE_ON_FILE),
             on_hook=_sometimes(dice, 0.6, HOOK_TRICKS),
-            refuses_fallback=dice.random() < 0.12,
+            # What is told to have failed, and then is there, is late only where nobody else was.
+            refuses_fallback=dice.random() < (0.5 if fault in TOLD_LATE else 0.12),
         )
 
 
@@ -115,8 +118,8 @@ STORES = {
 
 
 def _acts(dice: Random, rounds: int, stores: str) -> Iterator[Act]:
-    """One about every fifth round."""
-    kinds = {"kill": 6, "stop": 4, "point": 7, "store": 3}
+    """One about every fourth round."""
+    kinds = {"kill": 6, "stop": 4, "point": 8, "store": 3}
     before = dice.randint(1, 4)
     while before < rounds:
         kind = _weighed(dice, kinds)
@@ -131,7 +134,7 @@ def _acts(dice: Random, rounds: int, stores: str) -> Iterator[Act]:
         else:
             target = _weighed(dice, STORES[stores])
             yield Act(before, "store", target, min(seconds, 2.5), pick)
-        before += dice.randint(2, 7)
+        before += dice.randint(2, 6)
 
 
 def _short_for_sandbox(seconds: float) -> float:

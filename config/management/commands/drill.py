@@ -4,8 +4,14 @@ import signal
 import sys
 from argparse import ArgumentParser
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from django.core.management.base import BaseCommand, CommandError
+
+from config.drill.mutants import NAMES
+
+if TYPE_CHECKING:
+    from config.drill.run import Outcome
 
 
 class Command(BaseCommand):
@@ -20,29 +26,24 @@ class Command(BaseCommand):
         parser.add_argument("--db", choices=("sqlite", "postgres"), default="sqlite")
         parser.add_argument("--pace", type=float, default=0.4, help="seconds between two orders")
         parser.add_argument("--log", type=Path, help="write events and the site's log there")
-        parser.add_argument("--mutant", default="", help="plant this defect, to see it found")
+        parser.add_argument("--mutant", choices=NAMES, default="", help="plant this defect")
+        parser.add_argument(
+            "--mutants", action="store_true", help="plant each; exits 1 if one is not found"
+        )
 
     def handle(self, **options) -> None:
         if sys.platform != "linux":
             raise CommandError("the drill needs Linux: /proc, and processes tied to their parent")
-        from config.drill import report
-        from config.drill.run import Drill, NotStarted
-        from config.drill.stores import Missing
-
         # An end from outside is an end in order: everything that was started is ended.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-        drill = Drill(
-            seed=options["seed"],
-            rounds=options["rounds"],
-            stores=options["db"],
-            pace=options["pace"],
-            mutant=options["mutant"],
-            say=self._say,
-        )
-        try:
-            outcome = drill.run()
-        except (NotStarted, Missing) as exc:
-            raise CommandError(str(exc)) from None
+        is_right = self._plant_each(options) if options["mutants"] else self._drill(options)
+        if not is_right:
+            sys.exit(1)
+
+    def _drill(self, options: dict) -> bool:
+        from config.drill import report
+
+        outcome = self._run(options)
         for line in report.lines(outcome):
             self.stdout.write(line)
         if options["log"]:
@@ -51,7 +52,37 @@ class Command(BaseCommand):
         if outcome.reckoning.wrongs:
             for line in report.story(outcome):
                 self.stdout.write(line)
-            sys.exit(1)
+        return not outcome.reckoning.wrongs
+
+    def _plant_each(self, options: dict) -> bool:
+        """True when the drill finds every one of them."""
+        from config.drill.mutants import MUTANTS
+
+        missed = []
+        for mutant in MUTANTS:
+            found = self._run(options, mutant.name).found()
+            layer = f"; without {mutant.without}" if mutant.without else ""
+            self.stdout.write(f"{mutant.name} ({mutant.says}{layer}): {found or 'NOT FOUND'}")
+            self.stdout.flush()
+            if not found:
+                missed.append(mutant.name)
+        return not missed
+
+    def _run(self, options: dict, mutant: str = "") -> "Outcome":
+        from config.drill.run import Drill, NotStarted
+        from config.drill.stores import Missing
+
+        try:
+            return Drill(
+                seed=options["seed"],
+                rounds=options["rounds"],
+                stores=options["db"],
+                pace=options["pace"],
+                mutant=mutant or options["mutant"],
+                say=self._say,
+            ).run()
+        except (NotStarted, Missing) as exc:
+            raise CommandError(str(exc)) from None
 
     def _say(self, text: str) -> None:
         self.stderr.write(f"drill: {text}")

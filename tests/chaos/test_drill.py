@@ -1,0 +1,66 @@
+"""Half a minute of the drill as it is; with a planted defect; and ended in the middle."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from tests.site_process import ROOT, running, wait_until
+
+pytestmark = pytest.mark.site
+
+ROUNDS = "24"
+SEED = "32"
+
+
+def drill(folder, *options: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "manage.py", "drill", "--seed", SEED, "--rounds", ROUNDS, *options],
+        cwd=ROOT,
+        env=os.environ | {"TMPDIR": str(folder), "DJANGO_SETTINGS_MODULE": "config.settings"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def outcome_of(child: subprocess.Popen[str]) -> tuple[int, str]:
+    try:
+        said, errors = child.communicate(timeout=300)
+    finally:
+        child.terminate()
+    return child.returncode, said + errors
+
+
+def test_a_site_that_is_hurt_in_every_way_keeps_its_books(tmp_path):
+    code, said = outcome_of(drill(tmp_path))
+    assert code == 0, said
+    for nothing in ("executed twice", "oversold", "undersold", "slots lost", "stuck"):
+        assert f"\n{nothing} 0\n" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_planted_defect_is_found(tmp_path):
+    code, said = outcome_of(drill(tmp_path, "--mutant", "unknown-failed"))
+    assert code == 1
+    assert "executed twice: " in said
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_ended_in_the_middle_it_leaves_no_process(tmp_path, number):
+    child = drill(tmp_path)
+    try:
+        assert child.stderr
+        assert "the site answers" in child.stderr.readline()
+        below = psutil.Process(child.pid).children(recursive=True)
+        assert len(below) > 10
+        child.send_signal(number)
+        child.communicate(timeout=60)
+        wait_until(lambda: running(below) == [], seconds=20)
+    finally:
+        child.kill()
+    assert number == signal.SIGKILL or list(tmp_path.iterdir()) == []

@@ -1,0 +1,60 @@
+"""A plan is replayed by its seed, and spares nothing; a clock leaps for everybody at once."""
+
+from collections import Counter
+
+from config.drill.clock import Clock
+from config.drill.plan import KILLS, STOPS, STORES, make_plan
+from jobs.faultpoints import POINTS
+from providers.sandbox.faults import FAULTS
+
+ROUNDS = 2000
+PLAN = make_plan(1, ROUNDS, stores="postgres")
+
+
+def test_a_seed_replays_the_injections():
+    assert make_plan(7, 100, stores="sqlite") == make_plan(7, 100, stores="sqlite")
+
+
+def test_another_seed_is_another_plan():
+    first, second = (make_plan(seed, 100, stores="sqlite") for seed in (1, 2))
+    assert first.rounds != second.rounds
+    assert first.acts != second.acts
+
+
+def test_both_stores_get_the_same_rounds():
+    plans = [make_plan(3, 100, stores=stores) for stores in ("sqlite", "postgres")]
+    assert plans[0].rounds == plans[1].rounds
+
+
+def test_every_fault_is_dealt_evenly():
+    dealt = Counter(each.fault for each in PLAN.rounds)
+    del dealt["ok"]
+    assert dealt.keys() == {fault.name for fault in FAULTS} - {"ok"}
+    assert max(dealt.values()) - min(dealt.values()) <= 1
+
+
+def test_everybody_is_killed_stopped_and_restarted():
+    met = {(act.kind, act.target) for act in PLAN.acts}
+    wanted = {("kill", name) for name in KILLS} | {("stop", name) for name in STOPS}
+    wanted |= {("store", name) for name in STORES["postgres"]}
+    wanted |= {(f"point {action}", point) for action in ("kill", "stop") for point in POINTS}
+    assert met == wanted
+
+
+def test_each_round_has_a_model_of_its_own():
+    assert len({each.model for each in PLAN.rounds}) == ROUNDS
+
+
+def test_nobody_orders_more_than_a_visitor_may():
+    assert max(len(rounds) for rounds in PLAN.customers().values()) == 3
+
+
+def test_all_who_map_a_clock_leap_at_once(tmp_path):
+    first = Clock.make(tmp_path / "clock")
+    second = Clock(tmp_path / "clock")
+    first.put_before_midnight(30)
+    assert abs(second.until_midnight() - 30) < 1
+    day = second.now().date()
+    second.leap(31)
+    assert first.now().date() > day
+    assert abs(first.time() - second.time()) < 1

@@ -1,0 +1,173 @@
+"""The reckoning finds each planted discrepancy between the bill and our ledger, and no other."""
+
+from dataclasses import replace
+
+import pytest
+
+from config.drill.plan import FALLBACK_MODEL
+from config.drill.reckoning import reckon
+from config.drill.records import Attempt, Books, Call, Entry, Job, Refusal, Run
+
+AT = 1_000_000.0
+SEAT = Attempt(1, "2026-03-14", 1, 3, "success", False, AT, AT + 5)
+CALL = Call(
+    id=1,
+    work="image:j1",
+    model="r0001",
+    state="succeeded",
+    reference="gen_1",
+    hook_token="token",
+    why="",
+    rule="",
+    sent_at=AT,
+    answer_by=AT + 5,
+    ended_at=AT + 3,
+    cost="5.0000",
+    late_outcome="",
+)
+JOB = Job(
+    id="j1",
+    model="r0001",
+    form_key="key",
+    state="ready",
+    reason="",
+    created_at=AT,
+    attempt=SEAT,
+    calls=(CALL,),
+    pictures=(1,),
+    events=("reserved", "sent", "accepted", "made", "ready"),
+)
+RUN = Run("gen_1", "image:j1", "r0001", "ok", AT + 1, 5.0, None)
+
+LOST = replace(CALL, state="unknown", reference=None, ended_at=None, cost=None)
+REJECTED = replace(CALL, state="rejected", reference=None, cost="0", rule="own_enqueue_error")
+FAILED = replace(CALL, state="failed", cost="0")
+FALLBACK = replace(CALL, id=2, model=FALLBACK_MODEL, reference="gen_2")
+PENDING = replace(SEAT, state="pending", settled_at=None)
+GIVEN_BACK = replace(SEAT, state="failed")
+IN_DOUBT = replace(JOB, state="in_doubt", attempt=PENDING, calls=(LOST,), pictures=())
+NOTHING = replace(JOB, state="failed", reason="provider", attempt=GIVEN_BACK, pictures=())
+SECOND = replace(RUN, id="gen_2", model=FALLBACK_MODEL, executed_at=AT + 4)
+TWIN = replace(RUN, id="gen_9", work="a look-alike of image:j1")
+
+
+def books(job: Job = JOB, *runs: Run, free: int | None = None, **facts) -> Books:
+    left = 3 if job.attempt.state == "failed" else 2
+    seats = {(1, "2026-03-14"): left if free is None else free}
+    return Books(jobs=(job,), runs=runs or (RUN,), seats=seats, **facts)
+
+
+def kinds_in(found: Books) -> set[str]:
+    return {wrong.kind for wrong in reckon(found).wrongs}
+
+
+RIGHT = {
+    "delivered": books(),
+    "failed for nothing": books(
+        replace(NOTHING, calls=(FAILED, replace(FALLBACK, state="rejected", reference=None))),
+        replace(RUN, fault="fail", charged=0.0, failure_told_at=AT + 2),
+    ),
+    "a fallback after a failure": books(
+        replace(JOB, calls=(FAILED, FALLBACK), pictures=(2,)),
+        replace(RUN, fault="fail", charged=0.0, failure_told_at=AT + 2),
+        SECOND,
+    ),
+    "contradicted": books(
+        replace(JOB, calls=(REJECTED, FALLBACK), pictures=(2,)),
+        replace(RUN, fault="json_5xx_executed"),
+        SECOND,
+    ),
+    "in doubt, two look alike": books(IN_DOUBT, replace(RUN, fault="list_two"), TWIN),
+    "in doubt at a model of many": books(
+        replace(IN_DOUBT, calls=(replace(LOST, model=FALLBACK_MODEL),)),
+        replace(RUN, model=FALLBACK_MODEL),
+    ),
+    "late after a failure": books(
+        replace(
+            JOB,
+            attempt=GIVEN_BACK,
+            calls=(replace(FAILED, late_outcome="succeeded", cost="5"),),
+            events=("failed", "made_late", "ready"),
+        ),
+        replace(RUN, fault="failed_then_completed", failure_told_at=AT + 2),
+    ),
+    "refused while all was held": replace(
+        books(replace(JOB, attempt=replace(SEAT, allowed=1)), free=0),
+        refusals=(Refusal(1, AT + 6, AT + 7),),
+    ),
+}
+WRONG = {
+    "stuck": books(replace(JOB, state="running", attempt=PENDING, pictures=())),
+    "end": books(replace(JOB, state="not_confirmed", attempt=PENDING, pictures=())),
+    "doubt": books(IN_DOUBT, TWIN, RUN, taken=frozenset({("token", "gen_1")})),
+    "lost result": books(IN_DOUBT, RUN),
+    "executed twice": books(
+        replace(JOB, calls=(LOST, FALLBACK), pictures=(2,)),
+        replace(RUN, fault="drop_after"),
+        SECOND,
+    ),
+    "false failure": books(replace(NOTHING, calls=(REJECTED,))),
+    "no fallback": books(
+        replace(NOTHING, calls=(REJECTED,)), replace(RUN, id="gen_3", work="image:other")
+    ),
+    "delivered twice": books(replace(JOB, pictures=(1, 1))),
+    "wrong picture": books(replace(JOB, calls=(replace(CALL, reference="gen_7"),)), RUN),
+    "stray run": books(JOB, RUN, replace(RUN, id="gen_3", work="image:nobody")),
+    "run without call": books(JOB, RUN, replace(RUN, id="gen_3", executed_at=AT + 9)),
+    "cost": books(replace(JOB, calls=(replace(CALL, cost="0.0000"),))),
+    "slot lost": books(
+        replace(NOTHING, attempt=PENDING, calls=(FAILED, replace(FALLBACK, state="rejected"))),
+        replace(RUN, fault="fail", charged=0.0, failure_told_at=AT + 2),
+        free=2,
+    ),
+    "slot": books(replace(JOB, attempt=GIVEN_BACK)),
+    "oversold": books(free=3),
+    "undersold": books(free=1),
+    "audit": books(audit=("call_wall: broken",)),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_books_that_are_right_are_found_so(name):
+    assert reckon(RIGHT[name]).wrongs == []
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_planted_discrepancy_is_found(kind):
+    assert kind in kinds_in(WRONG[kind])
+
+
+def test_an_order_refused_while_a_slot_was_free_is_undersold():
+    assert kinds_in(books(refusals=(Refusal(1, AT + 6, AT + 7),))) == {"undersold"}
+
+
+def test_an_order_that_nobody_answered_is_stuck():
+    assert kinds_in(books(unanswered=1)) == {"stuck"}
+
+
+def test_an_answer_handed_over_in_peace_is_evidence():
+    twins = (replace(RUN, fault="list_two"), TWIN)
+    assert kinds_in(books(IN_DOUBT, *twins, answered={"gen_1": AT + 1})) == {
+        "doubt",
+        "lost result",
+    }
+
+
+def test_an_answer_handed_over_while_somebody_died_is_none():
+    twins = (replace(RUN, fault="list_two"), TWIN)
+    kill = Entry(AT + 2, AT + 2, "kill", "q-worker")
+    assert kinds_in(books(IN_DOUBT, *twins, answered={"gen_1": AT + 1}, troubles=(kill,))) == set()
+
+
+def test_a_second_run_after_a_failure_that_was_told_is_no_second_payment():
+    told = replace(RUN, fault="fail", charged=0.0, failure_told_at=AT + 5)
+    twice = books(replace(JOB, calls=(FAILED, FALLBACK), pictures=(2,)), told, SECOND)
+    assert kinds_in(twice) == {"executed twice"}
+
+
+def test_what_is_counted():
+    counts = reckon(RIGHT["contradicted"]).counts
+    assert (counts["executions"], counts["charges"], counts["contradicted"]) == (2, 2, 1)
+    assert (counts["delivered"], counts["delivered expected"]) == (1, 1)
+    doubt = reckon(RIGHT["in doubt, two look alike"]).counts
+    assert (doubt["in doubt"], doubt["in doubt expected"]) == (1, 1)
