@@ -29,7 +29,8 @@ def post(message: EmailMessage, about: str) -> Fate:
         return Fate.AWAY
     try:
         server.send_messages([message])
-    except (SMTPResponseException, SMTPRecipientsRefused) as exc:
+    except (SMTPResponseException, SMTPRecipientsRefused, ValueError) as exc:
+        # A ValueError is an address or header that cannot be written: nothing was sent.
         log.warning("The mail about %s was refused: %s", about, type(exc).__name__)
         return Fate.REFUSED
     except (OSError, SMTPException) as exc:

@@ -208,6 +208,16 @@ def test_address_that_would_add_a_header_gets_nothing(ana, due):
     assert rows.again(due).notice_due_at is None
 
 
+def test_address_that_no_header_carries_holds_up_no_other(due, ana, account, now, postbox):
+    """It passes for an address; its name is too long for a domain once it is written in ASCII."""
+    ana.email = f"ana@{'ä' * 62}.example"
+    ana.save()
+    end(wished(rows.generating(account, now), now), now)
+    send_all()
+    assert list(Job.objects.values_list("notice_tries", flat=True)) == [1, 1]
+    assert not Lease.objects.filter(name=DUTY).exists()
+
+
 def test_mail_is_sent_outside_of_a_transaction(due, monkeypatch):
     depths = []
     monkeypatch.setattr(
