@@ -149,7 +149,7 @@ def test_ten_tabs_hold_one_stream(site, lasting):
 
 
 def test_a_hidden_page_shows_the_present_state_when_it_is_seen_again(site, page):
-    order(page)
+    order(page, fault="slow_14")
     leave_view(page)
     wait_for_streams(site, 0)
     asked = []
@@ -302,7 +302,7 @@ def test_words_that_change_without_news_are_asked_for_in_time(lasting_page):
 
 
 def test_pause_holds_and_is_remembered(site, page):
-    order(page)
+    order(page, fault="slow_14")
     button = page.get_by_role("button", name="Pause live updates")
     button.click()
     expect(button).to_have_attribute("aria-pressed", "true")
