@@ -18,7 +18,8 @@ def read_more(
     found = {}
     for entry in entries:
         account, _, adapter = (part.strip() for part in entry.partition("="))
-        if not NAME.fullmatch(account) or adapter not in defaults or account in defaults:
+        is_new = account not in defaults and account not in found
+        if not NAME.fullmatch(account) or adapter not in defaults or not is_new:
             known = " or ".join(sorted(defaults))
             raise ImproperlyConfigured(f"MORE_PROVIDERS: {entry!r} is not new-name={known}")
         found[account] = _read(account, defaults[adapter])

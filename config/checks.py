@@ -109,6 +109,26 @@ def check_caps(**kwargs: object) -> list[CheckMessage]:
     return found
 
 
+@register()
+def check_currencies(**kwargs: object) -> list[CheckMessage]:
+    """What a call cost is what the provider says, and stands in the currency of the price."""
+    found: list[CheckMessage] = []
+    for pair, (_, priced_in) in settings.IMAGE_PRICES.items():
+        provider = registry.offer_of(pair).provider
+        if not registry.is_known(provider):
+            continue
+        bills_in = registry.provider_named(provider).caps.currency
+        if priced_in != bills_in:
+            found.append(
+                Error(
+                    f"IMAGE_PRICES has {pair} in {priced_in}, but {provider} bills in {bills_in}.",
+                    hint="Costs would be noted in the wrong currency.",
+                    id="counterfoil.E012",
+                )
+            )
+    return found
+
+
 def _offers_by_setting() -> dict[str, list[registry.Offer]]:
     return {"IMAGE_MODELS": registry.offers(), "IMAGE_FALLBACK": registry.fallback_offers()}
 

@@ -190,6 +190,8 @@ def read_prices(name: str, default: str) -> dict[str, tuple[Decimal, str]]:
         model, equals, price = entry.rpartition("=")
         if not equals or ":" not in model:
             raise ImproperlyConfigured(f"{name}: {entry!r} is not provider:model=5.00 RUB")
+        if model.strip() in prices:
+            raise ImproperlyConfigured(f"{name} names {model.strip()} twice")
         prices[model.strip()] = _money(name, price, most=MOST_PRICE)
     return prices
 

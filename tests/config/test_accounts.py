@@ -51,6 +51,11 @@ def test_each_sandbox_account_has_a_key_of_its_own(settings):
     assert more(settings, "sandbox-b=sandbox")["sandbox-b"].key == "sandbox-b"
 
 
+def test_a_name_is_given_once(settings):
+    with pytest.raises(ImproperlyConfigured, match="MORE_PROVIDERS"):
+        more(settings, "polza-b=polza", "polza-b=sandbox")
+
+
 @pytest.mark.parametrize("entry", ["polza-b", "polza-b=fal", "polza=polza", "Polza B=polza", "=x"])
 def test_what_is_no_account_is_refused_by_name(settings, entry):
     with pytest.raises(ImproperlyConfigured, match="MORE_PROVIDERS"):
@@ -81,6 +86,17 @@ def test_a_cap_in_another_currency_than_the_price_is_refused(capped):
 
 def test_a_cap_below_one_price_is_refused(capped):
     assert capped("4.99") == ["counterfoil.E011"]
+
+
+@pytest.mark.parametrize(("currency", "found"), [("RUB", []), ("USD", ["counterfoil.E012"])])
+def test_a_price_is_in_the_currency_that_the_provider_bills_in(settings, currency, found):
+    settings.IMAGE_PRICES = {"polza:any/model": (Decimal("5.00"), currency)}
+    assert [message.id for message in checks.check_currencies()] == found
+
+
+def test_a_price_of_an_unknown_provider_is_no_matter(settings):
+    settings.IMAGE_PRICES = {"nobody:model": (Decimal("5.00"), "USD")}
+    assert checks.check_currencies() == []
 
 
 def test_a_fallback_is_checked_as_an_offer_is(settings):

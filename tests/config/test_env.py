@@ -83,6 +83,12 @@ def test_a_price_is_a_sane_amount(monkeypatch, price):
         env.read_prices("IMAGE_PRICES", "")
 
 
+def test_a_model_has_one_price(monkeypatch):
+    monkeypatch.setenv("IMAGE_PRICES", "a:b=5 RUB, a:b =7 RUB")
+    with pytest.raises(ImproperlyConfigured, match="IMAGE_PRICES names a:b twice"):
+        env.read_prices("IMAGE_PRICES", "")
+
+
 def test_the_least_price_is_one_the_ledger_can_hold(monkeypatch):
     monkeypatch.setenv("IMAGE_PRICES", "a:b=0.0001 RUB")
     assert env.read_prices("IMAGE_PRICES", "") == {"a:b": (Decimal("0.0001"), "RUB")}
