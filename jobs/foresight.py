@@ -22,6 +22,11 @@ class Table:
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
 
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """A row that stands alone is read downwards."""
+        return list(zip(self.heads, self.rows[0], strict=True)) if len(self.rows) == 1 else []
+
 
 def table_of(
     calls: Sequence[Call], now: datetime, remarks: Mapping[int, str] | None = None
@@ -137,7 +142,7 @@ def _slot(job: Job | None, now: datetime) -> str:
     if attempt is None:
         return ""
     slot = {"slot": attempt.slot, "day": wording.day_in_words(attempt.day)}
-    says = _("The attempt on slot %(slot)s of %(day)s has failed for good.") % slot
+    says = _("The attempt on slot %(slot)s of %(day)s fails for good.") % slot
     if attempt.day == utc_day(now):
         return f"{says} " + _("The slot is free at once.")
     return f"{says} " + _("That day is over: for a slot of today, grant one.")

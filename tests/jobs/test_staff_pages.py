@@ -105,7 +105,7 @@ def test_page_shows_what_is_known_of_the_call(staff_client, overdue):
 def test_page_says_what_will_happen(staff_client, lost):
     text = text_of(staff_client.get(door("give_back", lost)))
     for part in (
-        "The attempt on slot 1 of 14 Mar has failed for good. The slot is free at once.",
+        "The attempt on slot 1 of 14 Mar fails for good. The slot is free at once.",
         "Staff gave the slot back; if the picture comes, it is yours.",
         "counts as possibly charged: 5.00 RUB",
         "looked at as before, until 15 Mar 12:00:01 UTC",
