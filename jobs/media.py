@@ -19,12 +19,16 @@ def path_of(file: str) -> Path | None:
     return path if path.is_relative_to(folder) and path != folder else None
 
 
-def remove(files: Iterable[str]) -> None:
-    """After the commit that forgot them. What cannot be removed is left for the audit to name."""
+def remove(files: Iterable[str]) -> int:
+    """After the commit that forgot them; how many are gone. What cannot be removed is left for the
+    audit to name."""
+    gone = 0
     for file in files:
         path = path_of(file)
         try:
             if path:
                 path.unlink(missing_ok=True)
+                gone += 1
         except OSError as exc:
             log.error("A picture's file cannot be removed: %s", exc.strerror)
+    return gone

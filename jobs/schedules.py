@@ -44,6 +44,7 @@ PLANS = (
     Plan("stand in for the ticker", "jobs.tasks.stand_in_for_ticker", 1),
     Plan("look for what staff must know", "jobs.tasks.look_for_alarms", 1),
     Plan("smoke tests of providers", "jobs.tasks.begin_smoke_tests", 60),
+    Plan("tidy up", "jobs.tasks.tidy", 60),
 )
 
 

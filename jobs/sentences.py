@@ -191,8 +191,14 @@ def _ready(known: Known) -> list[str]:
         says.append(_("It took a slot of %(day)s, when you asked for it, and none of later.") % day)
     if job.result_deleted_at:
         at = wording.moment_in_words(job.result_deleted_at, known.now)
-        says.append(_("You deleted the picture at %(time)s.") % {"time": at})
+        says.append(_gone(known) % {"time": at})
     return says
+
+
+def _gone(known: Known) -> str:
+    if known.said_at("expired"):
+        return _("It was removed at %(time)s: pictures of visitors are not kept for ever.")
+    return _("You deleted the picture at %(time)s.")
 
 
 def _failed(known: Known) -> list[str]:

@@ -7,9 +7,11 @@ from contextlib import contextmanager
 
 from django.utils import timezone
 
-from jobs import alarm_posts, alarms, engine, heartbeats, notices, smoke, ticker
+from jobs import alarm_posts, alarms, engine, heartbeats, housekeeping, notices, smoke, ticker
 
 log = logging.getLogger(__name__)
+
+TIDY_LASTS = 20
 
 
 def advance(job_id: str) -> None:
@@ -49,6 +51,12 @@ def begin_smoke_tests() -> None:
     """By schedule, each hour: those that are due. Their end is found by the look for alarms."""
     with _scheduled("Smoke tests"):
         smoke.begin_due(timezone.now())
+
+
+def tidy() -> None:
+    """By schedule, each hour, for some seconds; what is left is for the next time."""
+    with _scheduled("Old rows and files"):
+        housekeeping.tidy_if_due(timezone.now(), seconds=TIDY_LASTS)
 
 
 @contextmanager

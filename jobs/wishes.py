@@ -25,11 +25,20 @@ def stop_waiting(job_id: uuid.UUID, now: datetime) -> bool:
     return sent.exists()
 
 
-@transaction.atomic
 def delete_result(job_id: uuid.UUID, now: datetime) -> bool:
+    """The person's wish about a ready job. True again for the same wish."""
+    return _forget(job_id, now, event="deleted")
+
+
+def expire_result(job_id: uuid.UUID, now: datetime) -> bool:
+    """Nobody's wish: the picture has been kept for as long as those of visitors are."""
+    return _forget(job_id, now, event="expired")
+
+
+@transaction.atomic
+def _forget(job_id: uuid.UUID, now: datetime, *, event: str) -> bool:
     """Forget the pictures of a ready job and remove their files; job, attempt and calls stay, and
-    the slot stays used. Files go after the commit, so that a crash leaves one too many at most.
-    True again for the same wish."""
+    the slot stays used. Files go after the commit, so that a crash leaves one too many at most."""
     ready = Job.objects.select_for_update().filter(pk=job_id, state=JobState.READY)
     if ready.filter(result_deleted_at=None).update(result_deleted_at=now):
         pictures = Picture.objects.filter(job_id=job_id)
@@ -39,7 +48,7 @@ def delete_result(job_id: uuid.UUID, now: datetime) -> bool:
             for file in (thumbnails.file_of(pk), original)
         ]
         pictures.delete()
-        changes.note(job_id, event="deleted", now=now)
+        changes.note(job_id, event=event, now=now)
         transaction.on_commit(partial(media.remove, files))
         return True
     return ready.exists()

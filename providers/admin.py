@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import gates, money
 from providers.answers import Kind
-from providers.models import Call, CallQuerySet, Gate, SmokeTest
+from providers.models import Call, CallDay, CallQuerySet, Gate, SmokeTest
 from providers.money import Spend
 from providers.registry import known_names
 from providers.staff import ChoiceFilter, ReadOnlyAdmin
@@ -146,3 +146,20 @@ class GateAdmin(ReadOnlyAdmin):
 class SmokeTestAdmin(ReadOnlyAdmin):
     list_display = ("provider", "model", "began_at", "ended_at", "is_good", "words")
     ordering = ("-began_at", "-pk")
+
+
+@admin.register(CallDay)
+class CallDayAdmin(ReadOnlyAdmin):
+    """Each currency by itself, since they are never added together."""
+
+    list_display = (
+        "day",
+        "provider",
+        "model",
+        "rejected",
+        "failed",
+        "cost",
+        "cost_estimate",
+        "currency",
+    )
+    ordering = ("-day", "provider", "model")

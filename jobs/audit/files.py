@@ -30,15 +30,19 @@ def violations(*, deep: bool) -> Iterator[Violation]:
             yield Violation(name, TABLE, [str(pk)], says)
 
 
-def orphans() -> Iterator[str]:
-    """Files that no picture names: the rest of a run or of a deletion that died at its commit."""
-    yield from _unnamed("pictures", _originals_of)
-    yield from _unnamed("thumbnails", _small_ones_of)
+def orphans(before: float | None = None) -> Iterator[str]:
+    """Files that no picture names: the rest of a run or of a deletion that died at its commit.
+    Written before that moment, or an hour ago."""
+    before = time.time() - YOUNG if before is None else before
+    yield from _unnamed("pictures", _originals_of, before)
+    yield from _unnamed("thumbnails", _small_ones_of, before)
 
 
-def _unnamed(folder: str, named: Callable[[set[uuid.UUID]], set[str]]) -> Iterator[str]:
+def _unnamed(
+    folder: str, named: Callable[[set[uuid.UUID]], set[str]], before: float
+) -> Iterator[str]:
     root = Path(settings.MEDIA_ROOT).resolve()
-    files_left = _old_files(root / folder)
+    files_left = _old_files(root / folder, before)
     while files := list(islice(files_left, BATCH)):
         known = named({found for file in files if (found := _id_in(file))})
         yield from (name for file in files if (name := str(file.relative_to(root))) not in known)
@@ -73,8 +77,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _old_files(folder: Path) -> Iterator[Path]:
-    before = time.time() - YOUNG
+def _old_files(folder: Path, before: float) -> Iterator[Path]:
     for parent, _, names in os.walk(folder):
         for path in (Path(parent) / name for name in names):
             try:

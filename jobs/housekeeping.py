@@ -1,0 +1,181 @@
+"""Housekeeping: what is old and told by nothing goes, in small batches, by retention settings.
+
+Each chore may be run again at any time, by two at once, and killed between or within its batches:
+a batch is one transaction, or the removal of files that no row names. No attempt and no job goes,
+no call that may have cost money unknown to anybody, and no event that a page is drawn from.
+"""
+
+import logging
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+
+from django.conf import settings
+from django.db import DatabaseError, transaction
+from django.db.models import Count, Exists, OuterRef, QuerySet
+from django_q.models import Task
+
+from jobs import leases, media, wishes
+from jobs.audit import files
+from jobs.audit.findings import JobIdOf
+from jobs.models import Event, Job, StaffAction
+from jobs.states import ENDS, JobState
+from providers import call_days
+from providers.models import Call
+
+log = logging.getLogger(__name__)
+
+DUTY = "tidy"
+DUTY_LASTS = timedelta(minutes=10)
+BATCH = 200
+ORPHANS_KEPT = timedelta(days=1)
+STANDS_FOR = "events"
+"""The fact of an event `tidied`: how many it stands for."""
+
+
+@dataclass(frozen=True)
+class Chore:
+    """`old` counts or lists what would go; `step` removes one batch and says how much it was."""
+
+    name: str
+    count: Callable[[datetime], int]
+    step: Callable[[datetime], int]
+
+
+def tidy_if_due(now: datetime, *, seconds: float) -> dict[str, int]:
+    """Nothing when another is at it."""
+    token = uuid.uuid4()
+    if not leases.take_duty(DUTY, token, now, DUTY_LASTS):
+        return {}
+    try:
+        return tidy(now, seconds=seconds)
+    finally:
+        leases.drop_duty(DUTY, token)
+
+
+def tidy(now: datetime, *, seconds: float) -> dict[str, int]:
+    """How much went, by chore. Each has its share of the time, and one that fails stops no other;
+    what is left is for the next run."""
+    return {chore.name: _do(chore, now, seconds / len(CHORES)) for chore in CHORES}
+
+
+def _do(chore: Chore, now: datetime, seconds: float) -> int:
+    end = time.monotonic() + seconds
+    done = 0
+    try:
+        while True:
+            removed = chore.step(now)
+            done += removed
+            if not removed or time.monotonic() >= end:
+                return done
+    except DatabaseError:
+        raise
+    except Exception:
+        log.exception("Housekeeping of %s came to a stop", chore.name)
+        return done
+
+
+# Events: of each kind the newest stays, for that is what a page is drawn from
+
+
+def _repeated(now: datetime) -> QuerySet:
+    """Jobs that ended long ago, by the kinds of event that happened to them more than once."""
+    long_ago = now - settings.EVENTS_KEPT
+    old = Event.objects.filter(job__ended_at__lte=long_ago, at__lte=long_ago)
+    groups = old.exclude(name="tidied").order_by().values("job", "name")
+    return groups.annotate(many=Count("pk")).filter(many__gt=1)
+
+
+def count_events(now: datetime) -> int:
+    return sum(group["many"] - 1 for group in _repeated(now))
+
+
+def tidy_events(now: datetime) -> int:
+    found = _repeated(now).values_list("job", flat=True)[:BATCH]
+    return sum(_tidy_events_of(job_id) for job_id in dict.fromkeys(found))
+
+
+@transaction.atomic
+def _tidy_events_of(job_id: uuid.UUID) -> int:
+    """One event stands in the place of the repeated ones, and for their number: the version of a
+    job is that of its events."""
+    Job.objects.select_for_update().get(pk=job_id)
+    events = list(Event.objects.filter(job=job_id).exclude(name="tidied").order_by("pk"))
+    newest = {event.name: event.pk for event in events}
+    repeated = [event.pk for event in events if event.pk not in newest.values()]
+    if repeated:
+        _stand_in(repeated, event="tidied")
+    return len(repeated)
+
+
+def _stand_in(event_ids: list[int], *, event: str) -> None:
+    first, *others = event_ids
+    Event.objects.filter(pk=first).update(name=event, facts={STANDS_FOR: len(event_ids)})
+    Event.objects.filter(pk__in=others).delete()
+
+
+# Failed tasks of the queue
+
+
+def _failures(now: datetime) -> QuerySet[Task]:
+    return Task.objects.filter(success=False, stopped__lte=now - settings.FAILURES_KEPT)
+
+
+def tidy_failures(now: datetime) -> int:
+    some = list(_failures(now).order_by().values_list("pk", flat=True)[:BATCH])
+    return Task.objects.filter(pk__in=some).delete()[0]
+
+
+# Calls that came to nothing, into sums of a day
+
+
+def _calls(now: datetime) -> QuerySet[Call]:
+    """Of jobs that have ended, and referred to by nothing that stays."""
+    ended = Job.objects.filter(pk=JobIdOf(OuterRef("work")), state__in=ENDS)
+    decided = StaffAction.objects.filter(call=OuterRef("pk"))
+    unnamed = call_days.foldable(now).filter(stage=None, pictures=None)
+    return unnamed.filter(Exists(ended), ~Exists(decided))
+
+
+def tidy_calls(now: datetime) -> int:
+    some = list(_calls(now).order_by("pk").values_list("pk", flat=True)[:BATCH])
+    return call_days.fold(some, now) if some else 0
+
+
+# Pictures of visitors
+
+
+def _visitors_jobs(now: datetime) -> QuerySet[Job]:
+    if settings.VISITOR_PICTURES_KEPT is None:
+        return Job.objects.none()
+    of_visitors = Job.objects.kept().filter(account__visitor__isnull=False, account__user=None)
+    old = now - settings.VISITOR_PICTURES_KEPT
+    return of_visitors.filter(state=JobState.READY, ended_at__lte=old)
+
+
+def tidy_visitors(now: datetime) -> int:
+    some = list(_visitors_jobs(now).order_by().values_list("pk", flat=True)[:BATCH])
+    return sum(wishes.expire_result(job_id, now) for job_id in some)
+
+
+# Files that no row names: rests of runs and deletions that died, and drafts
+
+
+def _orphans(now: datetime) -> Iterator[str]:
+    return files.orphans(before=(now - ORPHANS_KEPT).timestamp())
+
+
+def tidy_files(now: datetime) -> int:
+    return media.remove(islice(_orphans(now), BATCH))
+
+
+CHORES = (
+    Chore("events", count_events, tidy_events),
+    Chore("failed tasks", lambda now: _failures(now).count(), tidy_failures),
+    Chore("calls", lambda now: _calls(now).count(), tidy_calls),
+    Chore("pictures of visitors", lambda now: _visitors_jobs(now).count(), tidy_visitors),
+    Chore("files", lambda now: sum(1 for _ in _orphans(now)), tidy_files),
+)

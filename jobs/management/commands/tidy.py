@@ -1,0 +1,30 @@
+"""`manage.py tidy`: housekeeping by hand, or what it would remove."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from jobs import housekeeping
+
+
+class Command(BaseCommand):
+    help = "Remove what is older than the settings keep it. May run beside a site at work."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--dry-run", action="store_true", help="count it, remove nothing")
+        parser.add_argument("--seconds", type=float, default=300, help="about how long, at most")
+
+    def handle(self, **options: Any) -> None:
+        now = timezone.now()
+        if options["dry_run"]:
+            for chore in housekeeping.CHORES:
+                self.stdout.write(f"{chore.name}: {chore.count(now)} would be removed")
+            return
+        removed = housekeeping.tidy_if_due(now, seconds=options["seconds"])
+        if not removed:
+            raise CommandError("another process is tidying up")
+        for name, many in removed.items():
+            self.stdout.write(f"{name}: {many} removed")

@@ -1,0 +1,408 @@
+"""Housekeeping removes what is old and told by nothing; money, slots and pages stay as they are."""
+
+import os
+from datetime import date, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from django.conf import settings as site
+from django.core.management import CommandError, call_command
+from django.db.models import F, ProtectedError, Sum
+from django.urls import reverse
+from django_q.models import Task
+
+from jobs import audit, changes, housekeeping, leases, tasks, thumbnails
+from jobs.housekeeping import BATCH, CHORES, tidy
+from jobs.models import Event, Job, Lease, Picture
+from jobs.panels import panel_of
+from jobs.schedules import PLANS
+from providers import call_days, money
+from providers.models import Call, CallDay
+from quotas.models import Attempt
+from tests import rows
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued", "media")]
+
+DAY = timedelta(days=1)
+YEARS = timedelta(days=800)
+
+
+def run(at, seconds: float = 60) -> dict[str, int]:
+    return {name: many for name, many in tidy(at, seconds=seconds).items() if many}
+
+
+def violations(at) -> list[str]:
+    return [str(found) for found in audit.violations(at, deep=True)]
+
+
+@pytest.fixture
+def everything(account, now) -> list[Job]:
+    """A job in every state, long ago."""
+    account.plan.allowances.update(slots=500)
+    return [way(account, now) for way in rows.EVERY_STATE]
+
+
+def test_a_site_at_work_has_nothing_to_tidy(everything, now):
+    assert run(now + DAY) == {}
+
+
+def test_what_is_years_old_goes_and_the_audit_finds_what_it_found_before(everything, now):
+    at = now + YEARS
+    before = violations(at)
+    assert run(at)["calls"] > 0
+    assert violations(at) == before
+    assert run(at) == {}
+
+
+def test_attempts_and_jobs_stay_as_they_are(everything, now):
+    attempts, jobs = list(Attempt.objects.values()), list(Job.objects.values())
+    run(now + YEARS)
+    assert list(Attempt.objects.values()) == attempts
+    assert list(Job.objects.values()) == jobs
+
+
+# Calls into sums of a day
+
+
+def money_known() -> dict[tuple[str, str], Decimal]:
+    """What all calls count with, by provider and currency, whether they are rows or sums."""
+    found: dict[tuple[str, str], Decimal] = {}
+    of_calls = Call.objects.values_list("provider", "currency").annotate(all=Sum(money.AMOUNT))
+    of_days = CallDay.objects.values_list("provider", "currency").annotate(
+        all=Sum(F("cost") + F("cost_estimate"))
+    )
+    for provider, currency, total in (*of_calls, *of_days):
+        found[provider, currency] = found.get((provider, currency), Decimal(0)) + total
+    return found
+
+
+def test_no_money_is_lost(everything, now):
+    before, calls = money_known(), Call.objects.count()
+    removed = run(now + YEARS)["calls"]
+    assert money_known() == before
+    assert Call.objects.count() == calls - removed
+
+
+def test_paid_unknown_and_given_up_calls_stay(everything, now):
+    run(now + YEARS)
+    gone = {"rejected", "failed"}
+    stayed = set(Call.objects.values_list("state", flat=True))
+    assert stayed >= {"succeeded", "given_up", "unknown", "accepted", "sending"}
+    left = Call.objects.filter(state__in=gone, late_outcome="")
+    # That of the job that waits for its turn.
+    assert {Job.objects.get(pk=call.work.partition(":")[2]).state for call in left} == {"queued"}
+
+
+def test_a_day_has_the_sums_of_its_calls(account, now):
+    rows.failed(account, now)
+    rows.failed_billed(account, now)
+    job = rows.failed_billed(account, now)
+    Call.objects.filter(work=f"image:{job.pk}").update(cost=None, cost_estimate=Decimal("7.00"))
+    rows.failed_billed(account, now + DAY)
+    assert run(now + YEARS) == {"calls": 4}
+    columns = (
+        "day",
+        "provider",
+        "model",
+        "currency",
+        "rejected",
+        "failed",
+        "cost",
+        "cost_estimate",
+    )
+    assert list(CallDay.objects.order_by("day").values_list(*columns)) == [
+        (date(2026, 3, 14), "sandbox", "test-picture", "RUB", 1, 2, Decimal(5), Decimal(7)),
+        (date(2026, 3, 15), "sandbox", "test-picture", "RUB", 0, 1, Decimal(5), Decimal(0)),
+    ]
+
+
+def test_what_is_folded_later_is_added_to_its_day(account, now):
+    rows.failed(account, now)
+    run(now + YEARS)
+    rows.failed(account, now)
+    run(now + YEARS)
+    assert CallDay.objects.get().rejected == 2
+
+
+def test_the_day_is_the_providers_own(account, now, settings):
+    """Polza's begins three hours before that of UTC."""
+    rows.failed(account, now.replace(hour=22))
+    settings.PROVIDER_ACCOUNTS = dict(settings.PROVIDER_ACCOUNTS)
+    Call.objects.update(provider="polza")
+    zone = money.provider_named("polza").caps.day_zone
+    run(now + YEARS)
+    assert CallDay.objects.get().day == money.day_of("polza", now.replace(hour=22))[0].date(), zone
+
+
+def test_a_provider_that_is_gone_has_days_of_utc(account, now):
+    rows.failed(account, now)
+    Call.objects.update(provider="gone")
+    run(now + YEARS)
+    assert CallDay.objects.get().day == now.date()
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        {"late_outcome": "failed", "late_at": "2026-03-14T13:00Z"},
+        {"poll_at": "2026-03-14T13:00Z"},
+        {"give_up_at": "2036-03-14T13:00Z"},
+    ],
+    ids=lambda harm: next(iter(harm)),
+)
+def test_a_call_that_may_bring_news_stays(account, now, harm):
+    rows.failed(account, now)
+    Call.objects.update(**harm)
+    assert run(now + YEARS) == {}
+
+
+def test_a_call_stays_as_long_as_the_setting_says(account, now, settings):
+    ended_at = rows.call_of(rows.failed(account, now)).ended_at
+    assert run(ended_at + settings.CALLS_KEPT - timedelta(seconds=1)) == {}
+    assert run(ended_at + settings.CALLS_KEPT) == {"calls": 1}
+
+
+def test_a_call_that_a_fallback_names_stays(account, now):
+    first, second = (rows.call_of(rows.failed(account, now)) for _ in range(2))
+    Call.objects.filter(pk=second.pk).update(after=first, after_rule="refused", state="rejected")
+    Job.objects.filter(pk=second.work.partition(":")[2]).update(state="queued", ended_at=None)
+    assert run(now + YEARS) == {}
+
+
+def test_what_somebody_refers_to_is_refused_by_the_model_itself(account, now):
+    call = rows.call_of(rows.not_fetched(account, now))
+    Call.objects.filter(pk=call.pk).update(state="failed")
+    with pytest.raises(ProtectedError):
+        call_days.fold([call.pk], now + YEARS)
+    assert run(now + YEARS) == {}
+
+
+def test_death_within_a_batch_counts_nothing_twice(account, now, monkeypatch):
+    for _ in range(3):
+        rows.failed_billed(account, now)
+    before = money_known()
+
+    def die(*given):
+        raise SystemExit
+
+    with monkeypatch.context() as dying:
+        dying.setattr("providers.models.CallQuerySet.delete", die)
+        with pytest.raises(SystemExit):
+            run(now + YEARS)
+    assert (money_known(), CallDay.objects.count()) == (before, 0)
+    assert run(now + YEARS) == {"calls": 3}
+    assert money_known() == before
+
+
+def test_a_call_that_is_folded_already_is_counted_once(account, now):
+    call = rows.call_of(rows.failed(account, now))
+    assert [call_days.fold([call.pk], now + YEARS) for _ in range(2)] == [1, 0]
+    assert CallDay.objects.get().rejected == 1
+
+
+# Events
+
+
+def shown(job: Job) -> dict:
+    """The panel, but for the lines of its history and the time it was drawn at."""
+    panel = panel_of(rows.again(job))
+    return {name: str(panel[name]) for name in ("steps", "sentences", "shown") if name in panel}
+
+
+def test_of_each_kind_of_event_the_newest_stays(account, now):
+    job = rows.failed(account, now)
+    for number in range(5):
+        changes.note(job.pk, event="fetch_failed", now=now, why=str(number))
+    changes.note(job.pk, event="store_failed", now=now)
+    assert run(now + YEARS)["events"] == 4
+    story = list(Event.objects.filter(job=job).order_by("pk").values_list("name", "facts"))
+    assert [line for line in story if line[0] in ("fetch_failed", "store_failed", "tidied")] == [
+        ("tidied", {"events": 4}),
+        ("fetch_failed", {"why": "4"}),
+        ("store_failed", {}),
+    ]
+    assert violations(now + YEARS) == []
+
+
+def test_events_of_a_job_that_goes_on_or_ended_lately_stay(account, now, settings):
+    for way in (rows.lost, rows.failed):
+        job = way(account, now)
+        for _ in range(3):
+            changes.note(job.pk, event="fetch_failed", now=now)
+    assert run(now + settings.EVENTS_KEPT) == {}
+    assert Event.objects.filter(name="tidied").count() == 0
+
+
+def test_a_page_says_the_same_after_it(everything, clock, now):
+    for job in everything:
+        for event in ("busy", "fetch_failed", "overslept", "busy", "fetch_failed"):
+            changes.note(job.pk, event=event, now=now + timedelta(seconds=30))
+    last = {job.pk: job.events.latest("pk").pk for job in everything}
+    clock.move_to(now + YEARS)
+    before = [shown(job) for job in everything]
+    assert all(before)
+    assert run(now + YEARS)["events"] > 0
+    assert [shown(job) for job in everything] == before
+    assert {job.pk: job.events.latest("pk").pk for job in everything} == last
+
+
+def test_the_history_says_that_lines_are_missing(ana_client, account, now):
+    job = rows.failed(account, now)
+    for _ in range(4):
+        changes.note(job.pk, event="fetch_failed", now=now)
+    run(now + YEARS)
+    page = ana_client.get(reverse("job", args=[job.pk])).content.decode()
+    assert "3 earlier lines like those that follow are not kept." in page
+
+
+# Failed tasks
+
+
+def test_failed_tasks_are_kept_as_long_as_the_setting_says(now, settings):
+    for number, (success, age) in enumerate([(False, 0), (False, 1), (True, 1)]):
+        stopped = now - settings.FAILURES_KEPT - timedelta(seconds=age) + timedelta(seconds=0.5)
+        Task.objects.create(
+            id=str(number), name="x", func="x", started=stopped, stopped=stopped, success=success
+        )
+    assert run(now) == {"failed tasks": 1}
+    assert sorted(Task.objects.values_list("id", flat=True)) == ["0", "2"]
+
+
+# Pictures of visitors
+
+
+@pytest.fixture
+def kept_a_month(settings):
+    settings.VISITOR_PICTURES_KEPT = 30 * DAY
+
+
+def test_pictures_of_visitors_stay_unless_somebody_says_so(visitor, now, settings):
+    assert settings.VISITOR_PICTURES_KEPT is None
+    rows.ready(visitor, now)
+    assert run(now + YEARS) == {}
+
+
+@pytest.mark.usefixtures("kept_a_month")
+def test_pictures_of_visitors_go_and_their_ledgers_stay(
+    visitor, account, now, django_capture_on_commit_callbacks
+):
+    job, anas = rows.ready(visitor, now), rows.ready(account, now)
+    picture = Picture.objects.get(job=job)
+    thumbnails.thumbnail_of(picture)
+    assert run(now + 29 * DAY) == {}
+    with django_capture_on_commit_callbacks(execute=True):
+        assert run(now + 31 * DAY) == {"pictures of visitors": 1}
+    assert [found.job_id for found in Picture.objects.all()] == [anas.pk]
+    assert not (Path(site.MEDIA_ROOT) / picture.file).exists()
+    assert rows.again(job).attempt.state == "success"
+    assert violations(now + 31 * DAY) == []
+
+
+@pytest.mark.usefixtures("kept_a_month")
+def test_the_page_does_not_say_that_the_visitor_did_it(visitor_client, visitor, now):
+    job = rows.ready(visitor, now)
+    run(now + 31 * DAY)
+    page = visitor_client.get(reverse("job", args=[job.pk])).content.decode()
+    assert "pictures of visitors are not kept for ever" in page
+    assert "You deleted" not in page
+
+
+# Files
+
+
+def lay(name: str, age: timedelta, now) -> Path:
+    path = Path(site.MEDIA_ROOT) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"x")
+    os.utime(path, ((now - age).timestamp(),) * 2)
+    return path
+
+
+def test_files_of_no_picture_go_after_a_day(account, now):
+    rows.ready(account, now)
+    picture = Path(site.MEDIA_ROOT) / Picture.objects.get().file
+    os.utime(picture, ((now - YEARS).timestamp(),) * 2)
+    thumbnails.thumbnail_of(Picture.objects.get())
+    old = [
+        lay("pictures/ab/abc-1-0.png", 2 * DAY, now),
+        lay(f"pictures/ab/.{picture.name}.0123456789abcdef", 2 * DAY, now),
+        lay("thumbnails/ab/00000000000000000000000000000000.webp", 2 * DAY, now),
+    ]
+    young = lay("pictures/ab/abd-1-0.png", timedelta(hours=23), now)
+    assert run(now) == {"files": 3}
+    assert [path for path in old if path.exists()] == []
+    assert picture.exists()
+    assert young.exists()
+
+
+def test_other_folders_are_left_alone(now):
+    stranger = lay("somewhere/else.png", 9 * DAY, now)
+    assert run(now) == {}
+    assert stranger.exists()
+
+
+# The run
+
+
+def test_a_run_is_bounded_and_the_next_goes_on(account, now, monkeypatch):
+    monkeypatch.setattr(housekeeping, "BATCH", 2)
+    for _ in range(5):
+        rows.failed(account, now)
+    assert [run(now + YEARS, seconds=0).get("calls") for _ in range(4)] == [2, 2, 1, None]
+
+
+def test_a_chore_that_fails_stops_no_other(account, now, monkeypatch, caplog):
+    rows.failed(account, now)
+    broken = housekeeping.Chore("events", lambda now: 0, lambda now: 1 / 0)
+    monkeypatch.setattr(housekeeping, "CHORES", (broken, *CHORES[1:]))
+    assert run(now + YEARS) == {"calls": 1}
+    assert "Housekeeping of events came to a stop" in caplog.text
+
+
+def test_two_do_not_tidy_at_the_same_time(account, now):
+    rows.failed(account, now)
+    other = housekeeping.uuid.uuid4()
+    assert leases.take_duty(housekeeping.DUTY, other, now + YEARS, DAY)
+    assert housekeeping.tidy_if_due(now + YEARS, seconds=1) == {}
+    leases.drop_duty(housekeeping.DUTY, other)
+    assert housekeeping.tidy_if_due(now + YEARS, seconds=1)["calls"] == 1
+    assert not Lease.objects.exists()
+
+
+def test_it_is_a_schedule(account, now, clock):
+    assert "jobs.tasks.tidy" in {plan.func for plan in PLANS}
+    rows.failed(account, now)
+    clock.move_to(now + YEARS)
+    tasks.tidy()
+    assert CallDay.objects.count() == 1
+
+
+def test_a_dry_run_counts_what_a_run_removes(everything, account, now, clock, capsys, settings):
+    settings.VISITOR_PICTURES_KEPT = DAY
+    for _ in range(3):
+        changes.note(everything[-1].pk, event="fetch_failed", now=now)
+    lay("pictures/ab/abc-1-0.png", 2 * DAY, now)
+    clock.move_to(now + YEARS)
+    states = [table.objects.count() for table in (Call, Event, Picture, CallDay)]
+    call_command("tidy", "--dry-run")
+    foretold = capsys.readouterr().out.replace("would be removed", "removed")
+    assert [table.objects.count() for table in (Call, Event, Picture, CallDay)] == states
+    call_command("tidy")
+    assert capsys.readouterr().out == foretold
+    assert "calls: 0" not in foretold
+
+
+def test_the_command_says_when_another_is_at_it(now, clock):
+    assert leases.take_duty(housekeeping.DUTY, housekeeping.uuid.uuid4(), now, DAY)
+    with pytest.raises(CommandError, match="another process"):
+        call_command("tidy")
+
+
+def test_a_batch_is_few_statements(account, now, django_assert_max_num_queries):
+    for _ in range(6):
+        rows.failed(account, now)
+    assert BATCH == 200
+    with django_assert_max_num_queries(25):
+        assert housekeeping.tidy_calls(now + YEARS) == 6
+    assert not Call.objects.exists()
