@@ -69,12 +69,14 @@ class CallAdmin(ReadOnlyAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet, search_term: str
     ) -> tuple[QuerySet, bool]:
-        """Whole values that an index answers; no LIKE over a million rows."""
+        """Whole values that an index answers; no LIKE over a million rows. The index on references
+        begins with the provider, so all of them are named."""
         term = search_term.strip()
         if not term:
             return queryset, False
+        referred = Q(provider__in=known_names(), reference=term)
         works = [term, *(f"{kind}:{term}" for kind in ("image", "clause"))]
-        return queryset.filter(Q(work__in=works) | Q(reference=term)), False
+        return queryset.filter(Q(work__in=works) | referred), False
 
 
 def _money(amount: object, currency: str) -> str:
@@ -125,6 +127,8 @@ class GateAdmin(ReadOnlyAdmin):
         until = max(filter(None, (gate.paused_until, gate.exhausted_until)), default=None)
         if until is None:
             return str(_("open"))
+        if gate.why == gates.STAFF:
+            return str(_("shut by staff"))
         if timezone.now() < until:
             return _("shut until %(time)s UTC") % {"time": f"{until:%d %b %H:%M:%S}"}
         return str(_("one request is let in to see"))
@@ -136,10 +140,14 @@ class GateAdmin(ReadOnlyAdmin):
             return ""
         return _money(*account.daily_cap)
 
-    @admin.action(description=_("Let requests in again"))
+    @admin.action(description=_("Let requests in again"), permissions=["resume"])
     def resume(self, request: HttpRequest, queryset: QuerySet[Gate]) -> None:
         for gate in queryset:
-            gates.resume(gate.provider, gate.model)
+            if gates.resume(gate.provider, gate.model):
+                self.log_change(request, gate, "Resumed by staff")
+
+    def has_resume_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("providers.change_gate")
 
 
 @admin.register(SmokeTest)

@@ -27,8 +27,12 @@ class CallQuerySet(models.QuerySet["Call"]):
         """Calls that may bring news and whose time to be looked at has come."""
         return self.filter(poll_at__lte=now).order_by("poll_at")
 
+    def live(self) -> "CallQuerySet":
+        """Read by the index of those that are looked at, as all of them are."""
+        return self.filter(state__in=LIVE_STATES, poll_at__isnull=False)
+
     def in_doubt(self, now: datetime) -> "CallQuerySet":
-        return self.filter(
+        return self.live().filter(
             Q(state=CallState.UNKNOWN)
             | Q(state=CallState.ACCEPTED, deadline_at__lte=now)
             | Q(state=CallState.SENDING, answer_by__lte=now)
@@ -135,6 +139,7 @@ class Call(models.Model):
                 fields=["provider", "model", "state", "-ended_at"], name="call_finished_of_model"
             ),
             models.Index(fields=["provider", "sent_at"], name="call_of_a_day"),
+            models.Index(fields=["why", "-id"], name="call_by_reason"),
         ]
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ from django.db.models import Count, Min
 
 from jobs.models import Job
 from jobs.states import JobState
-from providers.models import LIVE_STATES, Call
+from providers.models import Call
 from providers.money import NOTHING, Spend
 
 
@@ -58,7 +58,7 @@ def ended_on(day: date) -> Today:
 
 
 def live_by_provider() -> dict[str, int]:
-    return _counted(Call.objects.filter(state__in=LIVE_STATES))
+    return _counted(Call.objects.live())
 
 
 def doubtful_by_provider(now: datetime) -> dict[str, int]:

@@ -2,7 +2,8 @@
 
 Each database is made, filled and dropped here; PostgreSQL where TEST_DATABASE_URL (or the usual
 address) answers. Every page is asked for six times in one process, the first not counted: what is
-printed is the median and the slowest. The aim is 300 ms.
+printed is the median and the slowest, and what the process itself worked for a page: on a busy
+machine the rest is waiting. The aim is 300 ms.
 """
 
 import json
@@ -82,10 +83,10 @@ def report(database: Database, folder: Path, rows: int) -> None:
     print(
         f"{database.vendor}: {rows} attempts and calls, filled in {time.monotonic() - began:.0f} s"
     )
-    print(f"  {'page':<30}{'queries':>8}{'median ms':>11}{'slowest':>9}")
+    print(f"  {'page':<30}{'queries':>8}{'median ms':>11}{'slowest':>9}{'work':>7}", flush=True)
     for name, page in json.loads(run(database, folder, "tests.bench.admin", "measure")).items():
         slow = "" if page["median"] <= AIM_MS else f"  over {AIM_MS}"
-        times = f"{page['median']:>11.0f}{page['slowest']:>9.0f}"
+        times = f"{page['median']:>11.0f}{page['slowest']:>9.0f}{page['work']:>7.0f}"
         print(f"  {name:<30}{page['queries']:>8}{times}{slow}", flush=True)
 
 
@@ -118,7 +119,7 @@ def measured(client, name: str, path: str) -> dict[str, float]:
     headers = {"HX-Request": "true"} if name == PART else {}
     with CaptureQueriesContext(connection) as caught:
         assert client.get(f"/admin/{path}", headers=headers).status_code == 200, path
-    times = []
+    times, worked = [], time.process_time()
     for _ in range(TIMES):
         began = time.monotonic()
         client.get(f"/admin/{path}", headers=headers)
@@ -127,6 +128,7 @@ def measured(client, name: str, path: str) -> dict[str, float]:
         "queries": len(caught.captured_queries),
         "median": statistics.median(times),
         "slowest": max(times),
+        "work": 1000 * (time.process_time() - worked) / TIMES,
     }
 
 

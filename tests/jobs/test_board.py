@@ -437,3 +437,22 @@ def test_work_waits_while_staff_have_shut_its_provider(account, now, staff_clien
     staff_client.post(PAUSE, {"reason": "x"})
     assert enter(now) == gates.Closed("staff", now + gates.STAFF_AGAIN)
     assert ledger.live_call_of("image:1") is None
+
+
+def resume_in_list(client, gate: Gate):
+    fields = {"action": "resume", "_selected_action": [str(gate.pk)]}
+    return client.post("/admin/providers/gate/", fields, follow=True)
+
+
+def test_resuming_in_the_list_of_gates_is_written_down_too(staff_client, staff, now):
+    gates.pause("sandbox", now)
+    assert "shut by staff" in text_of(staff_client.get("/admin/providers/gate/"))
+    resume_in_list(staff_client, Gate.objects.get())
+    assert isinstance(enter(now), Call)
+    assert LogEntry.objects.get().user_id == staff.pk
+
+
+def test_to_see_the_gates_is_not_to_open_them(member, now):
+    gates.pause("sandbox", now)
+    resume_in_list(member("providers.view_gate"), Gate.objects.get())
+    assert Gate.objects.get().why == "staff"
