@@ -31,6 +31,12 @@ MALFORMED: list[dict] = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def _same_connection(monkeypatch):
+    """The queue begins with new ones; that of the test holds its transaction."""
+    monkeypatch.setattr("django_q.scheduler.close_old_django_connections", lambda: None)
+
+
 def as_they_are() -> list[tuple]:
     columns = ("name", "func", "args", "kwargs", "schedule_type", "minutes", "repeats", "cluster")
     return list(Schedule.objects.order_by("name").values_list(*columns))
