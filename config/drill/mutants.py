@@ -17,6 +17,8 @@ class Mutant:
     name: str
     says: str
     install: Callable[[], None]
+    shows: frozenset[str]
+    """As which kinds of wrong the drill finds it."""
     without: str = ""
     plant: Callable[[], None] = lambda: None
     """Once, in the database."""
@@ -25,10 +27,15 @@ class Mutant:
 def _no_wall() -> None:
     """Two senders of one job would meet nothing but the wall."""
     from jobs.states import SOURCES, JobState
-    from providers import ledger
+    from providers import ledger, pool
+    from providers.states import LIVE
 
+    candidates = pool.candidates
     SOURCES[JobState.RUNNING] |= {JobState.RUNNING, JobState.IN_DOUBT}
     ledger.live_call_of = lambda work: None
+    pool.candidates = lambda chosen, calls: candidates(
+        chosen, [call for call in calls if call.state not in LIVE]
+    )
 
 
 def _drop_wall() -> None:
@@ -104,14 +111,40 @@ MUTANTS = (
         "no-wall",
         "no unique index on the work of a call",
         _no_wall,
-        without="the compare-and-set of the job and the look at a live call",
+        frozenset({"executed twice"}),
+        without="the compare-and-set of the job, and both looks at a live call",
         plant=_drop_wall,
     ),
-    Mutant("settle", "an attempt is settled without compare-and-set", _settle_anything),
-    Mutant("no-row", "a request is sent before its row is committed", _send_before_commit),
-    Mutant("unknown-failed", "an unknown submit is taken as not executed", _fail_unknown),
-    Mutant("no-recovery", "nothing wakes what a dead process held", _wake_nobody),
-    Mutant("no-token", "a stage is ended without the token of its lease", _ignore_token),
+    Mutant(
+        "settle",
+        "an attempt is settled without compare-and-set",
+        _settle_anything,
+        frozenset({"slot", "oversold", "stuck"}),
+    ),
+    Mutant(
+        "no-row",
+        "a request is sent before its row is committed",
+        _send_before_commit,
+        frozenset({"executed twice", "stray run", "run without call"}),
+    ),
+    Mutant(
+        "unknown-failed",
+        "an unknown submit is taken as not executed",
+        _fail_unknown,
+        frozenset({"executed twice", "false failure"}),
+    ),
+    Mutant(
+        "no-recovery",
+        "nothing wakes what a dead process held",
+        _wake_nobody,
+        frozenset({"stuck"}),
+    ),
+    Mutant(
+        "no-token",
+        "a stage is ended without the token of its lease",
+        _ignore_token,
+        frozenset({"delivered twice"}),
+    ),
 )
 NAMES = tuple(mutant.name for mutant in MUTANTS)
 

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,7 +23,7 @@ from config.drill.desk import Desk
 from config.drill.house import House
 from config.drill.plan import EXTRAS, Plan, make_plan
 from config.drill.proxy import Proxy
-from config.drill.reckoning import Reckoning, reckon
+from config.drill.reckoning import Reckoning, Wrong, reckon
 from config.drill.records import Books, Entry, Log, Refusal, books_from
 from config.drill.relay import Relay
 from config.drill.saboteur import Saboteur
@@ -57,14 +57,8 @@ class Outcome:
     refused: int
     restless: dict[str, int] = field(default_factory=dict)
 
-    def found(self) -> str:
-        """What the books show wrong, but for the audit's plain sight of a dropped index."""
-        kinds = Counter(
-            wrong.kind
-            for wrong in self.reckoning.wrongs
-            if not wrong.says.startswith("database_enforces_rules")
-        )
-        return ", ".join(f"{kind} {times}" for kind, times in kinds.most_common())
+    def found(self, kinds: Collection[str]) -> list[Wrong]:
+        return [wrong for wrong in self.reckoning.wrongs if wrong.kind in kinds]
 
 
 class Drill:

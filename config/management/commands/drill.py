@@ -60,9 +60,10 @@ class Command(BaseCommand):
 
         missed = []
         for mutant in MUTANTS:
-            found = self._run(options, mutant.name).found()
+            found = self._run(options, mutant.name).found(mutant.shows)
             layer = f"; without {mutant.without}" if mutant.without else ""
-            self.stdout.write(f"{mutant.name} ({mutant.says}{layer}): {found or 'NOT FOUND'}")
+            self.stdout.write(f"{mutant.name} ({mutant.says}{layer}):")
+            self.stdout.write(f"  found {len(found)} times, {found[0]}" if found else "  NOT FOUND")
             self.stdout.flush()
             if not found:
                 missed.append(mutant.name)
