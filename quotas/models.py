@@ -197,11 +197,6 @@ class Alert(models.Model):
         return f"{self.kind}: {self.subject}"
 
 
-class AttemptQuerySet(models.QuerySet["Attempt"]):
-    def of_day(self, account: Account, kind: str, day) -> "AttemptQuerySet":
-        return self.filter(account=account, kind=kind, day=day)
-
-
 class Attempt(models.Model):
     """One row of the quota ledger. `allowed` is the allowance at the moment of reserving."""
 
@@ -214,8 +209,6 @@ class Attempt(models.Model):
     cost_nothing = models.BooleanField(_("surely cost nothing"), default=False)
     reserved_at = models.DateTimeField(_("reserved"))
     settled_at = models.DateTimeField(_("settled"), null=True, blank=True)
-
-    objects = AttemptQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("attempt")
