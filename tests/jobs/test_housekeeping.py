@@ -21,6 +21,7 @@ from providers import call_days, money
 from providers.models import Call, CallDay
 from quotas.models import Attempt
 from tests import rows
+from tests.quotas.test_contention import contend, errors_in, read_rows
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued", "media")]
 
@@ -406,3 +407,13 @@ def test_a_batch_is_few_statements(account, now, django_assert_max_num_queries):
     with django_assert_max_num_queries(25):
         assert housekeeping.tidy_calls(now + YEARS) == 6
     assert not Call.objects.exists()
+
+
+def test_whoever_tidies_at_the_same_time_counts_nothing_twice(each_database, tmp_path):
+    answers = contend(each_database, "tidy", tmp_path, module="tests.jobs.tidiers")
+    assert errors_in(answers) == []
+    assert sum(answer["calls"] for answer in answers) == 12
+    assert sum(answer["events"] for answer in answers) == 12 * 2
+    sums = read_rows(each_database, "SELECT SUM(failed), SUM(cost) FROM providers_callday")
+    assert [(int(failed), int(cost)) for failed, cost in sums] == [(12, 60)]
+    assert read_rows(each_database, "SELECT COUNT(*) FROM providers_call") == [(0,)]
