@@ -148,6 +148,13 @@ def not_confirmed(account: Account, now: datetime, **order: str) -> Job:
     return again(job)
 
 
+def given_back(account: Account, now: datetime, **order: str) -> Job:
+    """In doubt, until staff gave the slot back."""
+    job = lost(account, now, **order)
+    assert outcomes.give_back(call_of(job), now + 30 * SECOND)
+    return again(job)
+
+
 def ready_late(account: Account, now: datetime, **order: str) -> Job:
     """Failed by the provider's word, slot given back; then the provider says that it was made."""
     job = failed_billed(account, now, **order)
@@ -172,6 +179,7 @@ EVERY_STATE = (
     not_fetched,
     cancelled,
     not_confirmed,
+    given_back,
     ready_late,
 )
 

@@ -33,6 +33,7 @@ PROMPTS = {
     "not_fetched": "A cat asleep on a stack of maps",
     "cancelled": "A long table set for twelve in an orchard",
     "not_confirmed": "A bridge in fog",
+    "given_back": "Two chairs on an empty beach",
     "ready_late": "Hills in autumn, ink and wash",
 }
 ENDLESS = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"

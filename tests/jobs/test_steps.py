@@ -27,6 +27,7 @@ EXPECTED = {
     "not_fetched": ["done", "done", "done", "stopped"],
     "cancelled": ["done", "waiting", "waiting", "waiting"],
     "not_confirmed": ["done", "doubt", "waiting", "waiting"],
+    "given_back": ["done", "stopped", "waiting", "waiting"],
     "ready_late": ["done", "done", "done", "done"],
 }
 
