@@ -160,10 +160,12 @@ def _close(call: Call, now: datetime, retry_after: float | None) -> Shift | None
 
 
 def _shut(provider: str, model: str, now: datetime, why: str, **until: datetime) -> bool:
-    """A shorter pause does not cut a longer one, and none replaces that of staff."""
+    """A shorter pause does not cut a longer one, nor give an exhausted provider another reason;
+    and none replaces that of staff."""
     ((column, moment),) = until.items()
     Gate.objects.bulk_create([Gate(provider=provider, model=model)], ignore_conflicts=True)
     shorter = Gate.objects.filter(Q(**{column: None}) | Q(**{f"{column}__lt": moment}))
+    shorter = shorter.exclude(exhausted_until__gte=moment)
     shut = shorter.filter(provider=provider, model=model).exclude(why=STAFF)
     shut_since = Coalesce(F("shut_since"), Value(now))
     return bool(shut.update(**until, why=why, since=now, shut_since=shut_since, probe=None))

@@ -120,6 +120,14 @@ def test_a_shorter_pause_does_not_cut_a_longer_one(now):
     assert not is_open(now + 89 * SECOND)
 
 
+def test_a_429_does_not_hide_that_the_key_was_refused(now, settings):
+    """Both were on their way at once. Nobody waits for a key as for somebody busy."""
+    busy = enter(now, work="image:busy")
+    answered(now, refused("auth"))
+    heard(busy, refused("rate", retry_after=90.0), now + SECOND)
+    assert enter(now + SECOND, work="image:3") == Closed("auth", now + settings.EXHAUSTED_PAUSE)
+
+
 def test_after_a_pause_one_probe_and_then_the_rest(now):
     answered(now, refused("provider"))
     later = now + 31 * SECOND
