@@ -40,8 +40,8 @@ SAYS = {
     "cancelled": "You cancelled it before it was sent. Your slot was given back.",
     "not_confirmed": "We never learned the outcome. Your slot of 14 Mar stays on hold until",
     "ready_late": "Your slot had been given back before: this picture took none.",
-    "given_back": "Staff gave the slot back; if the picture comes, it is yours. Your slot was given "
-    "back.",
+    "given_back": "Staff gave the slot back; if the picture comes, it is yours. Your slot was "
+    "given back.",
 }
 CHIPS = {
     "queued": "Queued",
