@@ -22,7 +22,7 @@ from django.db.models import Count, F, Min, Q
 from django.utils.translation import gettext as _
 
 from jobs import heartbeats, leases, smoke
-from providers import money
+from providers import gates, money
 from providers.models import Call, Gate, SmokeTest
 from providers.registry import fallback_offers, known_names, offers
 from quotas import alerts
@@ -121,7 +121,7 @@ def shut_providers(now: datetime) -> Iterator[Trouble]:
     balance, which is told at once by a kind of its own."""
     shut = Gate.objects.filter(shut_since__lte=now - SHUT_LASTS, exhausted_until=None)
     lately = Q(paused_until__gt=now) | Q(since__gt=now - SHUT_LASTS)
-    for gate in shut.filter(lately).exclude(why="staff").order_by("provider", "model"):
+    for gate in shut.filter(lately).exclude(why=gates.STAFF).order_by("provider", "model"):
         since = f"{gate.shut_since:%d %b %H:%M}"
         words = _("%(why)s, since %(at)s UTC") % {"why": gate.why, "at": since}
         yield Trouble(str(gate), words)

@@ -218,7 +218,7 @@ def test_a_pause_that_ran_out_untried_is_no_trouble(look, order, fake, now):
 
 def test_a_pause_of_staffs_own_hand_is_not_told_to_them(look, now, fake):
     Gate.objects.create(
-        provider="fake", paused_until=now + HOUR, why="staff", since=now, shut_since=now
+        provider="fake", paused_until=now + HOUR, why=gates.STAFF, since=now, shut_since=now
     )
     assert look(now + 10 * MINUTE) == []
 
