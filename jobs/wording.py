@@ -116,6 +116,7 @@ REASONS: dict[str, Reason] = {
     "cancelled": Reason(gettext_lazy("The provider cancelled it.")),
     "deadline": Reason(gettext_lazy("The provider did not finish it in time.")),
     "transport": Reason(gettext_lazy("The provider could not be reached; nothing was sent.")),
+    "staff": Reason(gettext_lazy("Staff have paused the provider for now.")),
     "cap": Reason(gettext_lazy("This site's budget for the provider is spent for the day.")),
     "unwanted": Reason(gettext_lazy("It could not be sent at once, and you had stopped waiting.")),
     "not_fetched": Reason(gettext_lazy("It was made, but it could not be fetched.")),
@@ -227,6 +228,7 @@ BECAUSE: dict[str, "StrPromise"] = {
     "input": gettext_lazy("did not accept the request"),
     "no_output": gettext_lazy("made no picture"),
     "rate": gettext_lazy("was busy"),
+    "staff": gettext_lazy("was paused by staff"),
 }
 WAS_DOWN = gettext_lazy("was down")
 

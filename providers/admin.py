@@ -66,6 +66,11 @@ class CallAdmin(ReadOnlyAdmin):
     def shown_estimate(self, call: Call) -> str:
         return _money(call.cost_estimate, call.currency)
 
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
+        """Newest first, in the order of the index where a provider or a state is asked for."""
+        is_of_index = {"provider", "state__exact"} & request.GET.keys()
+        return ("-sent_at",) if is_of_index else self.ordering
+
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet, search_term: str
     ) -> tuple[QuerySet, bool]:

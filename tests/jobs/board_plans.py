@@ -13,6 +13,8 @@ PAGES = {
     "board": "/admin/dashboard/",
     "calls by reference": "/admin/providers/call/?q=gen_500",
     "calls by reason": "/admin/providers/call/?why=balance",
+    "calls of a provider": "/admin/providers/call/?provider=polza",
+    "calls in a state": "/admin/providers/call/?state__exact=rejected",
     "calls in doubt": "/admin/providers/call/?in_doubt=yes",
     "gates": "/admin/providers/gate/",
 }
@@ -69,6 +71,8 @@ def steps_of(sql: str, params: object):
                 step = re.match(r"(SCAN|SEARCH) (\w+)", row[3])
                 if step and step[2] in aliases:
                     yield aliases[step[2]], row[3]
+                elif row[3].startswith("USE TEMP B-TREE FOR ORDER BY"):
+                    yield named[0], "sorted"
 
 
 def walk(node: dict):

@@ -42,6 +42,12 @@ def test_every_read_has_its_index(reads):
     assert whole == []
 
 
+def test_no_list_of_calls_is_put_in_order_afterwards(reads):
+    """What SQLite sorts it has read whole; a provider and a state have their order by index."""
+    for page in ("calls of a provider", "calls in a state"):
+        assert "sorted" not in reads[page]["providers_call"]
+
+
 def test_a_whole_read_would_be_noticed():
     assert is_whole("SCAN providers_call")
     assert is_whole("Seq Scan")

@@ -62,7 +62,7 @@ def test_every_tone_of_a_message_has_its_colours():
 
 
 def test_every_reason_of_a_failure_has_words():
-    own = {"cap", "given_back", "not_fetched", "unwanted"}
+    own = {"cap", "given_back", "not_fetched", "staff", "unwanted"}
     assert set(wording.REASONS) == {*get_args(Kind), *own}
 
 
