@@ -11,10 +11,11 @@ import pytest
 import time_machine
 from django.db import transaction
 from django.utils import timezone
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from jobs import audit, engine, outcomes
+from jobs.hints import Confirmed
 from jobs.models import Job, Stage
 from jobs.states import ENDS
 from jobs.ticker import Ticker, follow_poll
@@ -48,6 +49,7 @@ POLLS = st.one_of(
     st.just(Running("processing")),
     st.just(NoAnswer(Why("provider", http=500))),
 )
+BUSY = Rejected(Why("rate", rule="too_many"))
 # "work" and "poll" are what usually happens; the rest comes between.
 STEPS = st.lists(
     st.one_of(
@@ -56,6 +58,7 @@ STEPS = st.lists(
         st.tuples(st.just("poll"), POLLS),
         st.just(("again", None)),
         st.tuples(st.just("old_news"), POLLS),
+        st.tuples(st.just("hint"), POLLS),
         st.tuples(st.just("wait"), st.sampled_from([1, 31, 700, 86_401])),
         st.just(("tick", None)),
         st.just(("unwanted", None)),
@@ -93,9 +96,12 @@ class Chain:
         self.settled = ""
 
     def step(self, name: str, what) -> None:
-        self.stale += calls_of(self.job)
+        before = calls_of(self.job)
+        self.stale += before
         getattr(self, name)(what)
         self.nothing_is_undone()
+        if any(call.late_outcome in ("accepted", "succeeded") for call in before):
+            assert len(calls_of(self.job)) == len(before)
 
     def work(self, what) -> None:
         engine.advance(self.job.pk)
@@ -115,6 +121,13 @@ class Chain:
         for call in self.stale[:2]:
             if call.reference:
                 follow_poll(call, answer, timezone.now())
+
+    def hint(self, answer) -> None:
+        """A webhook named a run, and the provider knows it: also one that it said it refused."""
+        unnamed = [call for call in calls_of(self.job) if not call.reference]
+        for call in unnamed if not isinstance(answer, NoAnswer) else ():
+            if call.state != CallState.SENDING:
+                follow_poll(call, Confirmed(f"hinted-{call.pk}", answer), timezone.now())
 
     def wait(self, seconds: int) -> None:
         self.clock.shift(timedelta(seconds=seconds))
@@ -156,6 +169,11 @@ class Chain:
     first=st.lists(SUBMITS, min_size=1, max_size=4),
     second=st.lists(SUBMITS, max_size=4),
     steps=STEPS,
+)
+@example(
+    first=[BUSY, "accepted"],
+    second=[BUSY],
+    steps=[("hint", Running("processing")), ("wait", 31), ("work", None)],
 )
 def test_no_chain_holds_two_calls_that_may_have_been_billed(
     order, fake, spare, settings, now, after_billed, first, second, steps
