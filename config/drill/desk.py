@@ -60,7 +60,7 @@ def _rows() -> dict[str, Any]:
 
 
 def _job(job: Any, calls: list[dict]) -> dict[str, Any]:
-    attempt = job.attempt
+    attempt, events = job.attempt, sorted(job.events.all(), key=lambda event: event.pk)
     return {
         "id": str(job.pk),
         "model": job.params["model"],
@@ -80,8 +80,14 @@ def _job(job: Any, calls: list[dict]) -> dict[str, Any]:
         },
         "calls": calls,
         "pictures": [picture.call_id for picture in job.pictures.all()],
-        "events": [event.name for event in sorted(job.events.all(), key=lambda event: event.pk)],
+        "events": [event.name for event in events],
+        "told": " > ".join(_told(event, job.created_at) for event in events),
     }
+
+
+def _told(event: Any, since: datetime) -> str:
+    code = event.facts.get("code") or event.facts.get("why") or ""
+    return f"{event.name}{code and f' ({code})'} {(event.at - since).total_seconds():.1f}"
 
 
 def _call(call: Any) -> dict[str, Any]:

@@ -61,15 +61,28 @@ def _settle_anything() -> None:
 
 
 def _send_before_commit() -> None:
+    """The row is made anew once the answer is there."""
     from django.db import transaction
+    from django.utils import timezone
 
-    from jobs import pictures
+    from jobs import faultpoints, leases, outcomes, pictures
+    from providers.models import Call
 
-    send = pictures._open_and_send
+    in_order = pictures._open_and_send
 
-    @transaction.atomic
     def open_and_send(lease: Any) -> None:
-        send(lease)
+        with transaction.atomic():
+            unwritten = pictures._open_somewhere(lease, timezone.now())
+            transaction.set_rollback(True)
+        if not isinstance(unwritten, Call):
+            in_order(lease)
+            return
+        answer = pictures._submit(unwritten, pictures._request_of(lease.stage.job, unwritten))
+        faultpoints.reach("submit_answered")
+        call = pictures._open_somewhere(lease, timezone.now())
+        if isinstance(call, Call):
+            outcomes.follow_submit(call, answer, timezone.now())
+            leases.release(lease, due_at=call.deadline_at)
 
     pictures._open_and_send = open_and_send
 

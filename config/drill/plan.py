@@ -3,7 +3,7 @@ saboteur visits meanwhile. Pure: the same seed, number of rounds and stores give
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from random import Random
 
@@ -88,7 +88,7 @@ def _rounds(dice: Random, rounds: int) -> Iterator[Round]:
             customer, left = next(customers), dice.randint(1, 3)
         left -= 1
         fault = deck.pop()
-        yield Round(
+        of_round = Round(
             number,
             fault,
             customer,
@@ -96,9 +96,12 @@ def _rounds(dice: Random, rounds: int) -> Iterator[Round]:
             on_poll=_sometimes(dice, 0.12, WIRE_ON_POLL),
             on_file=_sometimes(dice, 0.12, WIRE_ON_FILE),
             on_hook=_sometimes(dice, 0.6, HOOK_TRICKS),
-            # What is told to have failed, and then is there, is late only where nobody else was.
             refuses_fallback=dice.random() < (0.5 if fault in TOLD_LATE else 0.12),
         )
+        if fault in TOLD_LATE and of_round.refuses_fallback:
+            # The job has failed by then: what comes after its end must not touch its slot.
+            of_round = replace(of_round, on_hook="late")
+        yield of_round
 
 
 def _sometimes(dice: Random, share: float, troubles: tuple[str, ...]) -> str:

@@ -293,8 +293,13 @@ def _wrongly_refused(books: Books, refusal, allowed) -> Iterator[Wrong]:
 
 
 def story(job: Job) -> str:
+    """Its calls and history; `@` is in seconds since it was ordered."""
+
+    def at(moment: float | None) -> str:
+        return "" if moment is None else f"@{moment - job.created_at:.0f}"
+
     calls = ", ".join(
-        f"{call.model} {call.state}/{call.rule or '-'}/{call.reference or '-'}"
+        f"{call.model} {call.state}/{call.rule or '-'}/{call.reference or '-'}{at(call.ended_at)}"
         for call in job.calls
     )
-    return f"{job.model} [{calls}] {job.reason} {'>'.join(job.events)}"
+    return f"{job.model} [{calls}] {job.reason} slot {job.attempt.state}, {job.told}"

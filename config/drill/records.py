@@ -67,6 +67,8 @@ class Job:
     pictures: tuple[int, ...]
     """The call of each picture."""
     events: tuple[str, ...]
+    told: str = ""
+    """The same with instants and codes, for a person to read."""
 
     @property
     def work(self) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from config.drill.messages import ReplySoFar, Request, read_request, reply_of
 from config.drill.plan import Round
 
-LATE = 2.0
+LATE = 4.0
 SWAP_WITHIN = 2.0
 AGAIN_EVERY = 0.5
 GIVE_UP_AFTER = 240

@@ -32,7 +32,7 @@ from config.drill.stores import Grown, Sqlite
 from config.drill.wires import Wires
 
 START_WITHIN = 90
-QUIET_WITHIN = 160
+QUIET_WITHIN = 280
 LOOK_EVERY = 0.05
 LEAP_AT = 0.4
 EVERY_GREEDY = 3

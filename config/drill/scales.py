@@ -23,7 +23,7 @@ SCALED = {
     "POLL_TIMEOUT": "3",
     "FETCH_TIMEOUT": "4",
     "FETCH_GONE_AFTER": "5",
-    "RESULT_RETENTION": "90",
+    "RESULT_RETENTION": "180",
     "POOL_WAIT": "15",
     "ERROR_PAUSE": "0.5",
     "LEASE_LASTS": "3",
