@@ -1,10 +1,12 @@
 """What the panel of a job shows, read once from its rows: for its page and for its stream."""
 
+import math
+
 from django.utils import timezone
 
 from jobs import heartbeats, notices, wording
 from jobs.models import Job
-from jobs.sentences import MOST_AHEAD, Known, sentences_of
+from jobs.sentences import MOST_AHEAD, Known, sentences_of, usual_until
 from jobs.states import OPEN, JobState
 from jobs.steps import steps_of
 from jobs.works import work_of
@@ -30,9 +32,18 @@ def panel_of(job: Job) -> dict[str, object]:
             for event in known.events
         ],
         "maker": (pictures and pictures[0].call) or known.call or job.params,
+        "look_in": look_in(known),
         "mail": notices.offer_of(job),
         "elapsed": (job.ended_at or known.now) - job.created_at,
     }
+
+
+def look_in(known: Known) -> int | None:
+    """After how many seconds the panel says something else although nothing happened."""
+    until = usual_until(known)
+    if until is None or until < known.now:
+        return None
+    return math.ceil((until - known.now).total_seconds()) + 1
 
 
 def actions_of(job: Job) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """The page of one job says what is known, in every state, to its owner alone."""
 
+import re
 import uuid
 from datetime import timedelta
 
@@ -39,9 +40,9 @@ SAYS = {
     "not_fetched": "It was made, but it could not be fetched. Your slot was given back.",
     "cancelled": "You cancelled it before it was sent. Your slot was given back.",
     "not_confirmed": "We never learned the outcome. Your slot of 14 Mar stays on hold until",
-    "ready_late": "Your slot had been given back before: this picture took none.",
     "given_back": "Staff gave the slot back; if the picture comes, it is yours. Your slot was "
     "given back.",
+    "ready_late": "Your slot had been given back before: this picture took none.",
 }
 CHIPS = {
     "queued": "Queued",
@@ -55,8 +56,8 @@ CHIPS = {
     "failed": "Failed",
     "failed_billed": "Failed",
     "not_fetched": "Failed",
-    "cancelled": "Cancelled",
     "given_back": "Failed",
+    "cancelled": "Cancelled",
     "not_confirmed": "Not confirmed",
 }
 OPEN = (
@@ -345,3 +346,30 @@ def test_running_job_is_held_against_this_sites_own_runs(
     job = rows.generating(account, now)
     clock.move_to(now + timedelta(seconds=2 + seconds))
     assert says in text_of(page(ana_client, job))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "look"), [(0, "6"), (1.5, "5"), (4.5, "2"), (5, ""), (3600, "")]
+)
+def test_the_panel_says_when_it_has_other_words_without_news(
+    ana_client, account, now, clock, monkeypatch, seconds, look
+):
+    """A second after the moment, in whole seconds; a running job alone has one."""
+    usual = Usual(timedelta(seconds=3.4), timedelta(seconds=4.6))
+    monkeypatch.setattr(panels, "usual_duration", lambda provider, model: usual)
+    job = rows.generating(account, now)
+    began = job.events.get(name="accepted").at
+    clock.move_to(began + timedelta(seconds=seconds))
+    found = re.findall(r'data-look="(\d+)"', page(ana_client, job).content.decode())
+    assert found == ([look] if look else [])
+
+
+@pytest.mark.parametrize("make", [rows.queued, rows.lost, rows.ready, rows.failed])
+def test_only_a_running_job_has_other_words_without_news(ana_client, account, now, make):
+    assert "data-look" not in page(ana_client, make(account, now)).content.decode()
+
+
+def test_a_model_without_runs_is_late_after_six_minutes(ana_client, account, now, clock):
+    job = rows.generating(account, now)
+    clock.move_to(job.events.get(name="sent").at)
+    assert 'data-look="361"' in page(ana_client, job).content.decode()
