@@ -4,11 +4,13 @@ Looking writes nothing. The part that changes comes by itself where its reader w
 """
 
 from collections.abc import Callable
+from typing import cast
 
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.decorators import permission_required
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -121,5 +123,6 @@ def _act_and_write_down(
         return False
     gate, _made = Gate.objects.get_or_create(provider=provider, model=gates.WHOLE)
     rows = Gate.objects.filter(pk=gate.pk)
-    LogEntry.objects.log_actions(request.user.pk, rows, CHANGE, entry, single_object=True)
+    user = cast(User, request.user)
+    LogEntry.objects.log_actions(user.pk, rows, CHANGE, entry, single_object=True)
     return True
