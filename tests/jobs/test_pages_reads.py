@@ -32,6 +32,7 @@ LOOKED_AT = {
     "sign_out": "/sign-out",
     "healthz": "/healthz",
     "readyz": "/readyz",
+    "hook": "/hooks/sandbox/nobody/",
 }
 # Never ends by itself; `tests/site/test_live.py` reads it from a real server.
 STREAMS = {"job_stream"}
