@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from random import Random
 
-from config.drill.scales import MOST_HELD, MOST_STOPPED
+from config.drill.scales import MOST_HELD, MOST_STOPPED, POINT_SLEEPS
 from jobs.faultpoints import POINTS
 from providers.sandbox.faults import FAULTS
 
@@ -133,7 +133,7 @@ def _acts(dice: Random, rounds: int, stores: str) -> Iterator[Act]:
             yield Act(before, "stop", _weighed(dice, STOPS), _short_for_sandbox(seconds), pick)
         elif kind == "point":
             action = dice.choice(("kill", "kill", "stop"))
-            yield Act(before, f"point {action}", dice.choice(POINTS), MOST_STOPPED, pick)
+            yield Act(before, f"point {action}", dice.choice(POINTS), POINT_SLEEPS, pick)
         else:
             target = _weighed(dice, STORES[stores])
             yield Act(before, "store", target, min(seconds, 2.5), pick)

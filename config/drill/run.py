@@ -39,6 +39,7 @@ EVERY_GREEDY = 3
 MOST_OPEN = 24
 LOOK_AT_CROWD = 3
 CROWD_LASTS = 20
+POINTS_WITHIN = 10
 
 
 class NotStarted(Exception):
@@ -153,6 +154,8 @@ class Drill:
             self._tend_until(partial(_is_past, due_at), seconds=self.pace)
             if each.number % LOOK_AT_CROWD == 0:
                 self._tend_until(self._has_room, seconds=CROWD_LASTS, every=0.5)
+        # What still waits to be met needs somebody at work.
+        self._tend_until(lambda: not self.saboteur.has_points(), seconds=POINTS_WITHIN)
 
     def _has_room(self) -> bool:
         """A slow machine gets its rounds more slowly: what waits too long is no fault of the site.

@@ -3,7 +3,7 @@
 import heapq
 import signal
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
@@ -23,13 +23,14 @@ class Saboteur:
         self.done: Counter[str] = Counter()
         self._undo: list[tuple[float, int, Callable[[], object]]] = []
         self._numbers = count()
+        self._points: deque[Act] = deque()
         self._point: tuple[Act, float] | None = None
 
     def act(self, act: Act) -> None:
         happened = {"kill": self._kill, "stop": self._stop, "store": self._hurt}.get(
-            act.kind, self._arm
+            act.kind, self._wait_in_line
         )(act)
-        if happened and not act.kind.startswith("point"):
+        if happened:
             self.done[f"{act.kind} {act.target}"] += 1
             self.log.note(act.kind, act.target, seconds=act.seconds)
 
@@ -38,7 +39,11 @@ class Saboteur:
             heapq.heappop(self._undo)[2]()
         self._look_at_point()
 
+    def has_points(self) -> bool:
+        return bool(self._points or self._point)
+
     def heal(self) -> None:
+        self._points.clear()
         self._disarm()
         while self._undo:
             heapq.heappop(self._undo)[2]()
@@ -62,19 +67,23 @@ class Saboteur:
             self._later(act.seconds, undo)
         return undo is not None
 
-    def _arm(self, act: Act) -> bool:
-        """The next process that reaches the point dies or sleeps; one point at a time."""
-        if self._point:
-            return False
+    def _wait_in_line(self, act: Act) -> bool:
+        """One point at a time is armed."""
+        self._points.append(act)
+        return False
+
+    def _arm(self, act: Act) -> None:
+        """The next process that reaches the point dies or sleeps."""
         self._hit().unlink(missing_ok=True)
         draft = self.house.point_file.with_name("draft")
         draft.write_text(f"{act.target}:{act.kind.partition(' ')[2]}")
         draft.rename(self.house.point_file)
         self._point = (act, time.monotonic() + POINT_LASTS)
-        return True
 
     def _look_at_point(self) -> None:
         if not self._point:
+            if self._points:
+                self._arm(self._points.popleft())
             return
         act, until = self._point
         if self._hit().exists():
