@@ -103,7 +103,8 @@ class Judge:
     def was_taken_as_failed(self, job: Job, run: Run) -> bool:
         """Told to have failed, or refused with the provider's own error: nobody asks again, unless
         a webhook says to."""
-        return run.fault in (TAKEN_BACK, CONTRADICTED) and not self.hook_was_taken(job, run)
+        was_told = run.fault == TAKEN_BACK or was_refused(job, run)
+        return was_told and not self.hook_was_taken(job, run)
 
     def is_proven(self, job: Job, run: Run) -> bool:
         owner = self._call_of_run.get(run.id)
@@ -153,7 +154,7 @@ class Judge:
     def contradictions(self, job: Job) -> int:
         """Executions that were refused by the provider's own word, and followed by another."""
         runs = self.runs_of(job)
-        return sum(run.fault == CONTRADICTED for run in runs[:-1])
+        return sum(was_refused(job, run) for run in runs[:-1])
 
     def wrongs_of(self, job: Job) -> Iterator[Wrong]:
         if job.state in ("queued", "running"):
@@ -173,9 +174,8 @@ class Judge:
         runs = self.runs_of(job)
         for first, second in pairwise(runs):
             told_at = first.failure_told_at
-            if first.fault == CONTRADICTED:
-                continue
-            if told_at is None or told_at > second.executed_at:
+            was_told = told_at is not None and told_at <= second.executed_at
+            if not was_told and not was_refused(job, first):
                 says = f"{second.fault} ran while {first.fault} had not failed; {story(job)}"
                 yield Wrong("executed twice", job.id, says)
 
@@ -184,7 +184,7 @@ class Judge:
         if job.state != "failed":
             return
         for run in self.runs_of(job):
-            if has_picture(run) and run.fault not in (TAKEN_BACK, CONTRADICTED):
+            if has_picture(run) and run.fault != TAKEN_BACK and not was_refused(job, run):
                 yield Wrong("false failure", job.id, f"{run.fault} was made; {story(job)}")
         calls = job.calls
         asked_all = any(call.model == FALLBACK_MODEL for call in calls)
@@ -227,6 +227,13 @@ class Judge:
 NO_RUN = {"never_connected", "overslept", "too_many", "refused"}
 # Nobody was asked: it killed its worker three times, or no turn came in time.
 UNASKED = {"config", "rate"}
+
+
+def was_refused(job: Job, run: Run) -> bool:
+    """By the provider's own error, which we heard: that it ran all the same was its lie."""
+    return run.fault == CONTRADICTED and any(
+        call.model == run.model and call.rule == "own_enqueue_error" for call in job.calls
+    )
 
 
 def has_picture(run: Run) -> bool:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from config.drill.reckoning import CONTRADICTED
 from config.drill.run import Outcome
 
 MUST_BE_NONE = {
@@ -25,7 +26,8 @@ def lines(outcome: Outcome) -> Iterator[str]:
     yield f"executions {counts['executions']}, charges {counts['charges']}"
     yield f"delivered {counts['delivered']} of {counts['delivered expected']}"
     yield f"in doubt {counts['in doubt']} of {counts['in doubt expected']}"
-    yield f"contradicted {counts['contradicted']}"
+    lies = sum(run.fault == CONTRADICTED for run in outcome.books.runs)
+    yield f"contradicted {counts['contradicted']} of {lies} that the provider called not started"
     for name, kinds in MUST_BE_NONE.items():
         yield f"{name} {sum(reckoning.wrong_of(kind) for kind in kinds)}"
     others = Counter(wrong.kind for wrong in reckoning.wrongs)

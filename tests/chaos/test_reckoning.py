@@ -165,6 +165,13 @@ def test_a_second_run_after_a_failure_that_was_told_is_no_second_payment():
     assert kinds_in(twice) == {"executed twice"}
 
 
+def test_a_lie_that_nobody_heard_is_no_excuse_for_a_second_run():
+    guessed = replace(REJECTED, rule="not_executed")
+    lied = replace(RUN, fault="json_5xx_executed")
+    twice = books(replace(JOB, calls=(guessed, FALLBACK), pictures=(2,)), lied, SECOND)
+    assert kinds_in(twice) == {"executed twice"}
+
+
 def test_what_is_counted():
     counts = reckon(RIGHT["contradicted"]).counts
     assert (counts["executions"], counts["charges"], counts["contradicted"]) == (2, 2, 1)
