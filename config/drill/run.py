@@ -33,6 +33,7 @@ from config.drill.wires import Wires
 
 START_WITHIN = 90
 QUIET_WITHIN = 280
+STUCK_AFTER = 60
 LOOK_EVERY = 0.05
 LEAP_AT = 0.4
 EVERY_GREEDY = 3
@@ -174,14 +175,19 @@ class Drill:
         return self.customers.finish()
 
     def _wait_for_quiet(self) -> dict[str, int]:
-        """Whatever is left after that is stuck, and reckoned so."""
+        """Whatever is left after that is stuck, and reckoned so. Only what is to be fetched may
+        wait long, until its result is given up."""
         restless: dict[str, int] = {}
+        same_since = time.monotonic()
 
         def is_quiet() -> bool:
-            nonlocal restless
+            nonlocal restless, same_since
             assert self.desk
-            restless = self.desk.ask("restless")
-            return not any(restless.values()) and not self.relay.open
+            before, restless = restless, self.desk.ask("restless")
+            if restless != before or restless.get("stages"):
+                same_since = time.monotonic()
+            is_stuck = time.monotonic() - same_since > STUCK_AFTER
+            return is_stuck or (not any(restless.values()) and not self.relay.open)
 
         self._tend_until(is_quiet, seconds=QUIET_WITHIN, every=1.0)
         return restless
