@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from config.drill.plan import FALLBACK_MODEL, SHARED_MODEL
 from config.drill.records import Books, Call, Job, Run
-from config.drill.scales import SKEW
+from config.drill.scales import SCALED, SKEW
 from providers.sandbox.faults import FAULTS
 
 FAILING = {fault.name for fault in FAULTS if fault.call == "failed"}
@@ -188,7 +188,8 @@ class Judge:
                 yield Wrong("false failure", job.id, f"{run.fault} was made; {story(job)}")
         calls = job.calls
         asked_all = any(call.model == FALLBACK_MODEL for call in calls)
-        if not self.runs_of(job) and not asked_all and job.reason not in UNASKED:
+        was_patient = waited(job) >= POOL_WAIT or job.reason == KILLER
+        if not self.runs_of(job) and not asked_all and not was_patient:
             yield Wrong("no fallback", job.id, story(job))
 
     def _wrong_pictures(self, job: Job) -> Iterator[Wrong]:
@@ -225,8 +226,15 @@ class Judge:
 
 
 NO_RUN = {"never_connected", "overslept", "too_many", "refused"}
-# Nobody was asked: it killed its worker three times, or no turn came in time.
-UNASKED = {"config", "rate"}
+# The reason of a job that killed its worker three times before anybody was asked.
+KILLER = "config"
+POOL_WAIT = float(SCALED["POOL_WAIT"])
+
+
+def waited(job: Job) -> float:
+    """For how long nobody was asked before it ended."""
+    last = max((call.ended_at or 0 for call in job.calls), default=job.created_at)
+    return (job.attempt.settled_at or 0) - last
 
 
 def was_refused(job: Job, run: Run) -> bool:

@@ -82,7 +82,7 @@ class Drill:
         self.clock = Clock.make(self.folder / "clock")
         self.log = Log(self.clock.time)
         self.stores = Grown(self.folder) if stores == "postgres" else Sqlite(self.folder)
-        planted = {mutants.VARIABLE: mutant} if mutant else {}
+        planted = mutants.settings_for(mutant) if mutant else {}
         self.house = House(self.folder, self.plan, self.stores.settings | planted)
         self.proxy = Proxy(self.plan, self.house.ports["sandbox"], self.clock.time)
         self.relay = Relay(self.house.ports["web"], self.proxy.round_of_token, self.clock.time)

@@ -165,6 +165,12 @@ def test_a_second_run_after_a_failure_that_was_told_is_no_second_payment():
     assert kinds_in(twice) == {"executed twice"}
 
 
+def test_whoever_waited_for_a_turn_in_vain_may_have_been_refused():
+    waited = replace(GIVEN_BACK, settled_at=AT + 20)
+    failed = replace(NOTHING, attempt=waited, calls=(replace(REJECTED, ended_at=AT + 2),))
+    assert kinds_in(books(failed, replace(RUN, id="gen_3", work="a look-alike of x"))) == set()
+
+
 def test_a_lie_that_nobody_heard_is_no_excuse_for_a_second_run():
     guessed = replace(REJECTED, rule="not_executed")
     lied = replace(RUN, fault="json_5xx_executed")
