@@ -140,7 +140,8 @@ class Site:
 
     def kill(self, role: str, number: int = signal.SIGKILL) -> int:
         """To a role's leader, or to the first of the cluster's parts of that name."""
-        parts = self.named(role)
+        # The cluster may just be starting, after what another test did to it.
+        parts = self.wait_until(lambda: self.named(role)) if role.startswith("q-") else []
         pid = parts[0].pid if parts else self.pids()[role]
         os.kill(pid, number)
         return pid
