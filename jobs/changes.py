@@ -4,7 +4,7 @@ the version raised and the event written in the same transaction."""
 import uuid
 from datetime import datetime
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import F
 
 from jobs.models import Event, Job
@@ -13,6 +13,7 @@ from jobs.states import ENDS, SOURCES, JobState
 LIVE_CHANNEL = "counterfoil_job"
 
 
+@transaction.atomic(savepoint=False)
 def move(
     job_id: uuid.UUID, to: JobState, *, event: str, now: datetime, reason: str = "", **facts: object
 ) -> bool:
@@ -29,6 +30,7 @@ def move(
     return changed == 1
 
 
+@transaction.atomic(savepoint=False)
 def note(job_id: uuid.UUID, *, event: str, now: datetime, **facts: object) -> None:
     """A change that a page shows without a new state."""
     Job.objects.filter(pk=job_id).update(version=F("version") + 1, changed_at=now)
