@@ -37,9 +37,8 @@ fill: $(DEVELOPMENT) ## Fill a new database with a long history (ROWS=1000000)
 DB ?= sqlite
 chaos: SEED ?= 1
 chaos: ROUNDS ?= 60
-# Few rounds, and a seed in whose plan each planted defect meets what shows it.
 mutants: SEED ?= 296
-mutants: ROUNDS ?= 60
+mutants: ROUNDS ?= 200
 
 chaos: $(RUNTIME) ## Hurt a site of its own, hold its books to the bill (SEED=1 ROUNDS=60 DB=sqlite)
 	@exec $(PYTHON) manage.py drill --seed $(SEED) --rounds $(ROUNDS) --db $(DB)

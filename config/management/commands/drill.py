@@ -11,7 +11,10 @@ from django.core.management.base import BaseCommand, CommandError
 from config.drill.mutants import NAMES
 
 if TYPE_CHECKING:
+    from config.drill.mutants import Mutant
     from config.drill.run import Outcome
+
+PART = 60
 
 
 class Command(BaseCommand):
@@ -60,16 +63,29 @@ class Command(BaseCommand):
 
         missed = []
         for mutant in MUTANTS:
-            found = self._run(options, mutant.name).found(mutant.shows)
             layer = f"; without {mutant.without}" if mutant.without else ""
             self.stdout.write(f"{mutant.name} ({mutant.says}{layer}):")
-            self.stdout.write(f"  found {len(found)} times, {found[0]}" if found else "  NOT FOUND")
+            verdict = self._look_for(mutant, options)
+            self.stdout.write(f"  {verdict or 'NOT FOUND'}")
             self.stdout.flush()
-            if not found:
+            if not verdict:
                 missed.append(mutant.name)
         return not missed
 
-    def _run(self, options: dict, mutant: str = "") -> "Outcome":
+    def _look_for(self, mutant: "Mutant", options: dict) -> str:
+        """In parts, each with the next seed, so that what is found soon costs little."""
+        asked = options["rounds"]
+        for part in range(-(-asked // PART)):
+            rounds = min(PART, asked - part * PART)
+            seed = options["seed"] + part
+            of_part = {**options, "rounds": rounds, "seed": seed, "mutant": mutant.name}
+            found = self._run(of_part).found(mutant.shows)
+            if found:
+                within = part * PART + rounds
+                return f"found within {within} rounds (seed {seed}), {len(found)} times: {found[0]}"
+        return ""
+
+    def _run(self, options: dict) -> "Outcome":
         from config.drill.run import Drill, NotStarted
         from config.drill.stores import Missing
 
@@ -79,7 +95,7 @@ class Command(BaseCommand):
                 rounds=options["rounds"],
                 stores=options["db"],
                 pace=options["pace"],
-                mutant=mutant or options["mutant"],
+                mutant=options["mutant"],
                 say=self._say,
             ).run()
         except (NotStarted, Missing) as exc:
