@@ -53,6 +53,7 @@ def reckon(books: Books) -> Reckoning:
         found.counts["delivered"] += is_delivered(job)
         found.counts["in doubt expected"] += judge.may_be_in_doubt(job) and not is_delivered(job)
         found.counts["in doubt"] += job.state == "in_doubt"
+        found.counts["in doubt at a model of many"] += is_crowded(job)
         found.wrongs += judge.wrongs_of(job)
     found.counts["executions"] = len(judge.runs)
     found.counts["charges"] = sum(run.charged > 0 for run in judge.runs)
@@ -67,6 +68,12 @@ def reckon(books: Books) -> Reckoning:
 
 def is_delivered(job: Job) -> bool:
     return job.state == "ready" and bool(job.pictures)
+
+
+def is_crowded(job: Job) -> bool:
+    """In doubt about a request for a model that others asked for too: no list can tell."""
+    live = {call.model for call in job.calls if call.state == "unknown"}
+    return job.state == "in_doubt" and bool(live & SHARED)
 
 
 class Judge:

@@ -25,7 +25,8 @@ def lines(outcome: Outcome) -> Iterator[str]:
     yield from _table("ends", reckoning.ends)
     yield f"executions {counts['executions']}, charges {counts['charges']}"
     yield f"delivered {counts['delivered']} of {counts['delivered expected']}"
-    yield f"in doubt {counts['in doubt']} of {counts['in doubt expected']}"
+    many = counts["in doubt at a model of many"]
+    yield f"in doubt {counts['in doubt']} of {counts['in doubt expected']}, {many} at a shared model"
     lies = sum(run.fault == CONTRADICTED for run in outcome.books.runs)
     yield f"contradicted {counts['contradicted']} of {lies} that the provider called not started"
     for name, kinds in MUST_BE_NONE.items():

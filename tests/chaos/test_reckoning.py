@@ -184,3 +184,6 @@ def test_what_is_counted():
     assert (counts["delivered"], counts["delivered expected"]) == (1, 1)
     doubt = reckon(RIGHT["in doubt, two look alike"]).counts
     assert (doubt["in doubt"], doubt["in doubt expected"]) == (1, 1)
+    assert doubt["in doubt at a model of many"] == 0
+    crowd = reckon(RIGHT["in doubt at a model of many"]).counts
+    assert (crowd["in doubt"], crowd["in doubt at a model of many"]) == (1, 1)

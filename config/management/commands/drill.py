@@ -38,7 +38,7 @@ class Command(BaseCommand):
         if sys.platform != "linux":
             raise CommandError("the drill needs Linux: /proc, and processes tied to their parent")
         # An end from outside is an end in order: everything that was started is ended.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+        signal.signal(signal.SIGTERM, self._end)
         is_right = self._plant_each(options) if options["mutants"] else self._drill(options)
         if not is_right:
             sys.exit(1)
@@ -100,6 +100,10 @@ class Command(BaseCommand):
             ).run()
         except (NotStarted, Missing) as exc:
             raise CommandError(str(exc)) from None
+
+    def _end(self, number: int, frame: object) -> None:
+        self._say("told to end: ending all that was started")
+        sys.exit(128 + number)
 
     def _say(self, text: str) -> None:
         self.stderr.write(f"drill: {text}")
