@@ -26,7 +26,8 @@ def lines(outcome: Outcome) -> Iterator[str]:
     yield f"executions {counts['executions']}, charges {counts['charges']}"
     yield f"delivered {counts['delivered']} of {counts['delivered expected']}"
     many = counts["in doubt at a model of many"]
-    yield f"in doubt {counts['in doubt']} of {counts['in doubt expected']}, {many} at a shared model"
+    doubts = f"in doubt {counts['in doubt']} of {counts['in doubt expected']}"
+    yield f"{doubts}, {many} at a model of many"
     lies = sum(run.fault == CONTRADICTED for run in outcome.books.runs)
     yield f"contradicted {counts['contradicted']} of {lies} that the provider called not started"
     for name, kinds in MUST_BE_NONE.items():
