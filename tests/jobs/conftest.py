@@ -6,6 +6,8 @@ from datetime import timedelta
 
 import pytest
 import time_machine
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
 from django.core import signing
 from django.test import Client
 from django.utils import timezone
@@ -60,6 +62,24 @@ def ben_client(ben) -> Client:
 @pytest.fixture
 def staff_client(staff) -> Client:
     return _signed_in(staff)
+
+
+@pytest.fixture
+def member(db):
+    """member("jobs.view_dashboard") is a browser of staff with these permissions alone."""
+
+    def come(*names: str) -> Client:
+        user = get_user_model().objects.create_user("mo", password="mo", is_staff=True)
+        for name in names:
+            app, codename = name.split(".")
+            user.user_permissions.add(
+                Permission.objects.get(content_type__app_label=app, codename=codename)
+            )
+        client = Client()
+        client.force_login(user)
+        return client
+
+    return come
 
 
 @pytest.fixture

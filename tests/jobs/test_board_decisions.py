@@ -1,0 +1,103 @@
+"""What staff decide about a provider, from the board and from the list of gates."""
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.db import transaction
+
+from providers import gates, ledger
+from providers.models import Call, Gate
+from providers.pool import Candidate
+from tests import rows
+from tests.jobs.conftest import text_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
+
+BOARD = "/admin/dashboard/"
+PAUSE, RESUME = f"{BOARD}sandbox/pause/", f"{BOARD}sandbox/resume/"
+
+
+def enter(now):
+    with transaction.atomic():
+        return gates.enter(work="image:1", candidate=Candidate(rows.OFFER), now=now)
+
+
+def test_pausing_is_asked_first(staff_client):
+    assert "Pause sandbox?" in text_of(staff_client.get(PAUSE))
+    assert not Gate.objects.exists()
+
+
+def test_pausing_needs_a_reason(staff_client):
+    answer = staff_client.post(PAUSE, {"reason": " "})
+    assert answer.status_code == 422
+    assert "This field is required." in text_of(answer)
+    assert not Gate.objects.exists()
+
+
+def test_staff_pause_and_resume_and_it_is_written_down(staff_client, staff, now):
+    answer = staff_client.post(PAUSE, {"reason": "too dear today"}, follow=True)
+    assert "Paused: sandbox." in text_of(answer)
+    assert "Paused by staff" in text_of(answer)
+    assert enter(now).why == gates.STAFF
+    staff_client.post(RESUME, {"reason": "a new day"})
+    assert isinstance(enter(now), Call)
+    entries = LogEntry.objects.order_by("pk")
+    assert [(entry.user_id, entry.change_message) for entry in entries] == [
+        (staff.pk, "Paused by staff: too dear today"),
+        (staff.pk, "Resumed by staff: a new day"),
+    ]
+
+
+@pytest.mark.parametrize("page", [PAUSE, RESUME])
+def test_what_is_so_already_is_not_written_down_again(staff_client, page):
+    if page == PAUSE:
+        staff_client.post(page, {"reason": "first"})
+    before = LogEntry.objects.count()
+    answer = staff_client.post(page, {"reason": "again"}, follow=True)
+    assert LogEntry.objects.count() == before
+    said = {PAUSE: "Paused already: sandbox.", RESUME: "Nothing was paused: sandbox."}[page]
+    assert said in text_of(answer)
+
+
+@pytest.mark.parametrize("page", [PAUSE, RESUME])
+def test_to_see_the_board_is_not_to_decide(member, page):
+    client = member("jobs.view_dashboard")
+    assert client.get(BOARD).status_code == 200
+    assert "/pause/" not in client.get(BOARD).content.decode()
+    assert client.post(page, {"reason": "mine"}).status_code == 403
+    assert not Gate.objects.exists()
+
+
+def test_who_may_decide_decides(member):
+    client = member("jobs.view_dashboard", "providers.change_gate")
+    assert client.post(PAUSE, {"reason": "mine"}).status_code == 302
+    assert Gate.objects.get().why == "staff"
+
+
+def test_nobody_pauses_what_is_not_there(staff_client):
+    assert staff_client.post(f"{BOARD}nobody/pause/", {"reason": "x"}).status_code == 404
+    assert not Gate.objects.exists()
+
+
+def test_work_waits_while_staff_have_shut_its_provider(account, now, staff_client):
+    staff_client.post(PAUSE, {"reason": "x"})
+    assert enter(now) == gates.Closed("staff", now + gates.STAFF_AGAIN)
+    assert ledger.live_call_of("image:1") is None
+
+
+def resume_in_list(client, gate: Gate):
+    fields = {"action": "resume", "_selected_action": [str(gate.pk)]}
+    return client.post("/admin/providers/gate/", fields, follow=True)
+
+
+def test_resuming_in_the_list_of_gates_is_written_down_too(staff_client, staff, now):
+    gates.pause("sandbox", now)
+    assert "shut by staff" in text_of(staff_client.get("/admin/providers/gate/"))
+    resume_in_list(staff_client, Gate.objects.get())
+    assert isinstance(enter(now), Call)
+    assert LogEntry.objects.get().user_id == staff.pk
+
+
+def test_to_see_the_gates_is_not_to_open_them(member, now):
+    gates.pause("sandbox", now)
+    resume_in_list(member("providers.view_gate"), Gate.objects.get())
+    assert Gate.objects.get().why == "staff"

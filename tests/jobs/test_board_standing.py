@@ -1,0 +1,85 @@
+"""Where each provider stands, as the board tells it."""
+
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from jobs.board import standing
+from providers.models import Gate
+from tests import rows
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
+
+BOARD = "/admin/dashboard/"
+MINUTE = timedelta(minutes=1)
+
+
+def standing_of(name: str, now) -> standing.Standing:
+    found = standing.Rows(
+        gates=standing.gates_by_provider(),
+        recent=standing.recent_by_offer(),
+        answers=standing.answers_by_provider(now),
+    )
+    return {each.name: each for each in standing.standings(found, now)}[name]
+
+
+def test_a_provider_that_works(account, now):
+    rows.saving(account, now)
+    found = standing_of("sandbox", now)
+    assert (found.state.tone, found.may_be_paused, found.may_be_resumed) == ("up", True, False)
+    assert found.last_success_at == now + 5 * rows.SECOND
+    assert found.answers == standing.Answers(sent=1)
+
+
+def test_a_provider_that_nobody_may_ask_for_says_so(now):
+    assert standing_of("polza", now).state.tone == "unused"
+
+
+def test_errors_are_counted_by_kind_within_a_day(account, now):
+    for ago in (0, 1, 23, 25):
+        rows.failed(account, now - timedelta(hours=ago), why="provider")
+    rows.failed(account, now, why="content")
+    rows.ready(account, now)
+    answers = standing_of("sandbox", now).answers
+    assert answers.sent == 5
+    assert answers.errors == (("its own failure", 3), ("prompt refused", 1))
+    assert answers.error_percent == 80
+
+
+@pytest.mark.parametrize(
+    ("columns", "tone", "word"),
+    [
+        ({"paused_until": MINUTE}, "paused", "Paused until 14 Mar 12:01:00 UTC"),
+        ({"exhausted_until": MINUTE}, "paused", "Paused until 14 Mar 12:01:00 UTC"),
+        ({"paused_until": -MINUTE}, "paused", "One request is let in to see"),
+    ],
+)
+def test_a_shut_gate_says_until_when_and_why(now, columns, tone, word):
+    moments = {name: now + later for name, later in columns.items()}
+    Gate.objects.create(provider="sandbox", why="rate", since=now - MINUTE, **moments)
+    state = standing_of("sandbox", now).state
+    assert (state.tone, state.word, state.why) == (tone, word, "too many requests")
+    assert state.since == now - MINUTE
+
+
+def test_a_provider_is_failing_while_one_of_its_models_is_shut(now):
+    Gate.objects.create(
+        provider="sandbox", model="m", why="provider", since=now, paused_until=now + MINUTE
+    )
+    found = standing_of("sandbox", now)
+    assert (found.state.tone, found.may_be_resumed) == ("failing", True)
+    assert [model for model, _ in found.shut_models] == ["m"]
+
+
+def test_spend_stands_against_the_cap(staff_client, account, now, settings):
+    capped = replace(settings.PROVIDER_ACCOUNTS["sandbox"], daily_cap=(Decimal(10), "RUB"))
+    settings.PROVIDER_ACCOUNTS = settings.PROVIDER_ACCOUNTS | {"sandbox": capped}
+    rows.saving(account, now)
+    page = staff_client.get(BOARD).content.decode()
+    assert 'max="10.0000" value="5.0000"' in page
+    assert "5.00 / 10.00 RUB" in page
+    assert "cap reached" not in page
+    rows.saving(account, now)
+    assert "cap reached" in staff_client.get(BOARD).content.decode()
