@@ -14,29 +14,18 @@ from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
 from jobs.sign_in import bring_along
+from jobs.visitors import known_visitor, remember_visitor
 from quotas import accounts
 from quotas.models import Account
-
-COOKIE = "visitor"
-COOKIE_SALT = "counterfoil.visitor"
-COOKIE_LASTS = 400 * 86400
 
 
 def visitor(get_response: Callable[[HttpRequest], HttpResponse]):
     def middleware(request: HttpRequest) -> HttpResponse:
-        known = _known_visitor(request)
+        known = known_visitor(request)
         _become(request, known or accounts.new_visitor())
         response = get_response(request)
         if _is_to_be_told(request, known):
-            response.set_signed_cookie(
-                COOKIE,
-                request.visitor,  # type: ignore[attr-defined]
-                salt=COOKIE_SALT,
-                max_age=COOKIE_LASTS,
-                httponly=True,
-                samesite="Lax",
-                secure=request.is_secure(),
-            )
+            remember_visitor(request, response, request.visitor)  # type: ignore[attr-defined]
         return response
 
     return middleware
@@ -45,7 +34,7 @@ def visitor(get_response: Callable[[HttpRequest], HttpResponse]):
 @receiver(user_logged_in)
 def follow_sign_in(request: HttpRequest, user: User, **kwargs: object) -> None:
     """Before the session is the user's: whoever dies here has not signed in, and tries again."""
-    known = _known_visitor(request)
+    known = known_visitor(request)
     if known:
         bring_along(visitor=known, user=user, now=timezone.now())
         _become(request, accounts.new_visitor())
@@ -59,10 +48,6 @@ def follow_sign_out(request: HttpRequest, **kwargs: object) -> None:
 def _become(request: HttpRequest, visitor: str) -> None:
     request.visitor = visitor  # type: ignore[attr-defined]
     request.account = SimpleLazyObject(lambda: _account_of(request))  # type: ignore[attr-defined]
-
-
-def _known_visitor(request: HttpRequest) -> str:
-    return request.get_signed_cookie(COOKIE, default="", salt=COOKIE_SALT) or ""
 
 
 def _is_to_be_told(request: HttpRequest, known: str) -> bool:

@@ -6,7 +6,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from jobs.context import THEME_COOKIE, THEMES
-from jobs.middleware import COOKIE_LASTS
+from jobs.visitors import COOKIE_LASTS
 
 
 @require_POST

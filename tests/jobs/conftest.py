@@ -12,8 +12,8 @@ from django.core import signing
 from django.test import Client
 from django.utils import timezone
 
-from jobs.middleware import COOKIE, COOKIE_SALT
 from jobs.models import Heartbeat
+from jobs.visitors import COOKIE, COOKIE_SALT
 
 HTMX = {"HX-Request": "true"}
 
