@@ -1,7 +1,6 @@
 """Jobs, calls and grants for staff: to be read, with what staff may do about each (`jobs.staff`,
 `jobs.views.staff`), and the entries that this leaves."""
 
-import uuid
 from collections.abc import Callable
 from typing import Any, cast
 from urllib.parse import urlencode
@@ -16,10 +15,9 @@ from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 from django_q.models import Schedule
 
-from jobs import changes, leases, queue, staff
+from jobs import leases, staff
 from jobs.models import Deed, Event, Job, Picture, StaffAction, Stage
 from jobs.views import staff as desks
 from providers import admin as providers_admin
@@ -49,9 +47,7 @@ class SetAsideFilter(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
         if self.value() != "yes":
             return queryset
-        aside = Stage.objects.unfinished().filter(
-            lease_token=None, tries__gte=leases.DEATHS_BEFORE_DELAY
-        )
+        aside = leases.set_aside(timezone.now())
         return queryset.filter(pk__in=aside.values("job_id"))
 
 
@@ -73,8 +69,34 @@ class PictureInline(ReadOnlyInline):
     ordering = ("position",)
 
 
+class StaffActionInline(ReadOnlyInline):
+    model = StaffAction
+    fields = ("at", "deed", "by_name", "reason", "facts")
+    ordering = ("pk",)
+
+
+class WithDoors(admin.ModelAdmin):
+    """Its page leads to the decisions that its reader may take about the row as it stands."""
+
+    change_form_template = "admin/doors.html"
+
+    def doors(self, request: HttpRequest, row: Any) -> list[tuple[str, str]]:
+        raise NotImplementedError
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        row = self.get_object(request, object_id)
+        doors = self.doors(request, row) if row else []
+        return super().change_view(request, object_id, form_url, {"doors": doors})
+
+
 @admin.register(Job)
-class JobAdmin(ReadOnlyAdmin):
+class JobAdmin(WithDoors, ReadOnlyAdmin):
     list_display = ("id", "kind", "state", "reason", "account_id", "attempt_id", "offer",
                     "earlier_try", "unwanted_at", "result_deleted_at", "created_at",
                     "ended_at")  # fmt: skip
@@ -85,7 +107,7 @@ class JobAdmin(ReadOnlyAdmin):
     fields = ("id", "kind", "state", "reason", "version", "account_id", "attempt_id", "prompt",
               "params", "try_number", "earlier_try", "created_at", "changed_at", "ended_at",
               "unwanted_at", "result_deleted_at")  # fmt: skip
-    inlines = (StageInline, EventInline, PictureInline)
+    inlines = (StageInline, EventInline, PictureInline, StaffActionInline)
     actions = ("resume",)
 
     @admin.display(description=_("offer"))
@@ -114,63 +136,34 @@ class JobAdmin(ReadOnlyAdmin):
             found |= Q(pk__range=between)
         return queryset.filter(found), False
 
-    @admin.action(description=_("Resume: run what was set aside now"), permissions=["resume"])
-    def resume(self, request: HttpRequest, queryset: QuerySet) -> None:
-        ids = queryset.order_by().values_list("pk", flat=True)
-        resumed = sum(_resume(job_id, str(request.user)) for job_id in ids)
-        said = ngettext("%(count)s job goes on.", "%(count)s jobs go on.", resumed)
-        level = messages.SUCCESS if resumed else messages.WARNING
-        self.message_user(request, said % {"count": resumed}, level)
+    @admin.action(description=_("Resume what was set aside"), permissions=["resume"])
+    def resume(self, request: HttpRequest, queryset: QuerySet) -> HttpResponse | None:
+        return _lay_before(self, request, queryset, name="resume", param="job")
 
     def has_resume_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("jobs.change_stage")
+        return request.user.has_perm(desks.RESUME)
 
+    def doors(self, request: HttpRequest, row: Any) -> list[tuple[str, str]]:
+        return desks.doors_of_job(request, row)
 
-def _resume(job_id: uuid.UUID, by: str) -> bool:
-    now = timezone.now()
-    if not leases.resume(job_id, now):
-        return False
-    changes.note(job_id, event="resumed", now=now, by=by)
-    queue.enqueue(job_id)
-    return True
-
-
-class StaffActionInline(ReadOnlyInline):
-    model = StaffAction
-    fields = ("at", "deed", "by_name", "reason", "facts")
-    ordering = ("pk",)
+    def get_urls(self):
+        return [path("resume/", _door(desks.resume), name="resume"), *super().get_urls()]
 
 
 @admin.register(Call)
-class CallAdmin(providers_admin.CallAdmin):
-    change_form_template = "admin/doors.html"
+class CallAdmin(WithDoors, providers_admin.CallAdmin):
     inlines = (StaffActionInline,)
     actions = ("check_now",)
 
     @admin.action(description=_("Check now"), permissions=["check"])
     def check_now(self, request: HttpRequest, queryset: QuerySet) -> HttpResponse | None:
-        """To the page that asks for a reason, with the calls in its address."""
-        most = desks.MOST_AT_ONCE
-        chosen = list(queryset.order_by("pk").values_list("pk", flat=True)[: most + 1])
-        if len(chosen) > most:
-            said = _("At most %(count)s calls at once.") % {"count": most}
-            self.message_user(request, said, messages.WARNING)
-            return None
-        return redirect(f"{reverse('admin:check_now')}?{urlencode({'call': chosen}, doseq=True)}")
+        return _lay_before(self, request, queryset, name="check_now", param="call")
 
     def has_check_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(desks.CHECK)
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        call = self.get_object(request, object_id)
-        doors = desks.doors_of(request, call) if call else []
-        return super().change_view(request, object_id, form_url, {"doors": doors})
+    def doors(self, request: HttpRequest, row: Any) -> list[tuple[str, str]]:
+        return desks.doors_of(request, row)
 
     def get_urls(self):
         return [
@@ -197,11 +190,10 @@ class GrantForm(forms.ModelForm):
 
 
 @admin.register(Grant)
-class GrantAdmin(quotas_admin.GrantAdmin):
+class GrantAdmin(WithDoors, quotas_admin.GrantAdmin):
     """Given by its form, taken back on a page that asks for a reason."""
 
     form = GrantForm
-    change_form_template = "admin/doors.html"
 
     def save_model(self, request: HttpRequest, obj: Grant, form: Any, change: bool) -> None:
         said = staff.Decision(cast(User, request.user), obj.reason, timezone.now())
@@ -210,17 +202,10 @@ class GrantAdmin(quotas_admin.GrantAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Grant | None = None) -> bool:
         return False
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        doors = []
-        if object_id.isdecimal() and request.user.has_perm(desks.REVOKE):
-            doors = [(_("Take the grant back"), reverse("admin:revoke", args=[object_id]))]
-        return super().change_view(request, object_id, form_url, {"doors": doors})
+    def doors(self, request: HttpRequest, row: Any) -> list[tuple[str, str]]:
+        if not request.user.has_perm(desks.REVOKE):
+            return []
+        return [(str(_("Take the grant back")), reverse("admin:revoke", args=[row.pk]))]
 
     def get_urls(self):
         revoke = path("<int:pk>/take-back/", _door(desks.revoke), name="revoke")
@@ -248,6 +233,19 @@ class StaffActionAdmin(ReadOnlyAdmin):
             return None
         address = reverse("admin:jobs_job_change", args=[entry.job_id])
         return format_html('<a href="{}">{}</a>', address, str(entry.job_id)[:8])
+
+
+def _lay_before(
+    desk: admin.ModelAdmin, request: HttpRequest, rows: QuerySet, *, name: str, param: str
+) -> HttpResponse | None:
+    """To the page that asks for a reason, with the chosen rows in its address."""
+    most = desks.MOST_AT_ONCE
+    chosen = list(rows.order_by("pk").values_list("pk", flat=True)[: most + 1])
+    if len(chosen) > most:
+        said = _("At most %(count)s at once.") % {"count": most}
+        desk.message_user(request, said, messages.WARNING)
+        return None
+    return redirect(f"{reverse(f'admin:{name}')}?{urlencode({param: chosen}, doseq=True)}")
 
 
 def _door(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

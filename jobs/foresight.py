@@ -1,6 +1,7 @@
 """What is known of a call and what a decision of staff about it will do, in words, before it is
 taken. No prompt, no text of a provider but its last answer."""
 
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +11,8 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 
 from jobs import wording
-from jobs.models import Job
+from jobs.models import Job, Stage
+from jobs.states import JobState
 from providers.models import Call
 from providers.states import CallState
 from quotas.ledger import balance_of, utc_day
@@ -64,6 +66,24 @@ def table_of_grant(grant: Grant) -> Table:
     return Table(heads, [row])
 
 
+def table_of_jobs(
+    jobs: Sequence[Job], aside: Mapping[uuid.UUID, Stage], remarks: Mapping[uuid.UUID, str]
+) -> Table:
+    heads = [
+        _("Job"),
+        _("State"),
+        _("Ordered"),
+        _("Stage"),
+        _("Deaths of its worker"),
+        _("Next try"),
+    ]
+    rows = [_row_of_job(job, aside.get(job.pk)) for job in jobs]
+    if any(remarks.values()):
+        heads.append(_("Left alone, because"))
+        rows = [[*row, remarks[job.pk] or "–"] for job, row in zip(jobs, rows, strict=True)]
+    return Table(heads, rows)
+
+
 def of_check(calls: Sequence[Call], able: Sequence[Call]) -> list[str]:
     says = [
         _("The provider is asked about it in the ticker's next round, within seconds."),
@@ -105,6 +125,17 @@ def of_attach(call: Call) -> list[str]:
     return [*says, _("The id cannot be changed afterwards.")]
 
 
+def of_resume(jobs: Sequence[Job], aside: Mapping[uuid.UUID, Stage]) -> list[str]:
+    says = [
+        _("Its stage is put into the queue at once, and run by the next free worker."),
+        _("What was sent is not sent again: it looks at its rows first."),
+        _("If its worker dies again, it rests again, for longer."),
+    ]
+    if left := len(jobs) - len(aside):
+        says.append(_("Jobs that are left alone: %(count)s.") % {"count": left})
+    return says
+
+
 def of_revoke(grant: Grant) -> list[str]:
     balance = balance_of(grant.account, grant.kind, grant.day)
     held = {"held": balance.used + balance.on_hold, "allowed": balance.allowed}
@@ -130,6 +161,11 @@ def _row_of(call: Call, now: datetime) -> list[str]:
         _moment(call.give_up_at),
         _estimate(call),
     ]
+
+
+def _row_of_job(job: Job, stage: Stage | None) -> list[str]:
+    row = [str(job.pk), str(JobState(job.state).label), _moment(job.created_at)]
+    return [*row, *([stage.name, str(stage.tries), _moment(stage.due_at)] if stage else ["–"] * 3)]
 
 
 def _state(call: Call, now: datetime) -> str:

@@ -15,7 +15,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from jobs import holders
-from jobs.models import Lease, Stage
+from jobs.models import Lease, Stage, StageQuerySet
 
 # A stage that killed its worker twice waits: 1, 5, 30 minutes, then an hour each time.
 DEATH_DELAYS = (60, 300, 1800, 3600)
@@ -95,10 +95,14 @@ def postpone(stage: Stage, until: datetime) -> bool:
 
 def resume(job_id: uuid.UUID, now: datetime) -> bool:
     """Make a stage that was set aside due now; the starts it had stay counted."""
-    aside = Stage.objects.unfinished().filter(
-        job_id=job_id, lease_token=None, due_at__gt=now, tries__gte=DEATHS_BEFORE_DELAY
+    return set_aside(now).filter(job_id=job_id).update(due_at=now, woken_at=None) > 0
+
+
+def set_aside(now: datetime) -> StageQuerySet:
+    """Those that killed their worker too often, and rest."""
+    return Stage.objects.unfinished().filter(
+        lease_token=None, due_at__gt=now, tries__gte=DEATHS_BEFORE_DELAY
     )
-    return aside.update(due_at=now, woken_at=None) > 0
 
 
 def is_held(lease: StageLease) -> bool:

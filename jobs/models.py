@@ -229,6 +229,7 @@ class Deed(models.TextChoices):
     ATTACH = "attach", _("provider's id attached")
     GRANT = "grant", _("slots granted")
     REVOKE = "revoke", _("grant taken back")
+    RESUME = "resume", _("set going again")
 
 
 class StaffAction(models.Model):
@@ -256,6 +257,7 @@ class StaffAction(models.Model):
             ("check_call", "Can have a call asked about at once"),
             ("give_slot_back", "Can give the slot of a call in doubt back"),
             ("attach_reference", "Can attach the provider's id to a lost call"),
+            ("resume_job", "Can set a job going that was set aside"),
         ]
         constraints = [
             # Nobody decides without a name and a reason.

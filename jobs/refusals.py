@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from jobs.models import Job
+from jobs.models import Job, Stage
 from jobs.states import ENDS, JobState
 from jobs.wording import moment_in_words
 from providers.answers import can_be_asked_for
@@ -75,6 +75,11 @@ def why_not_taken(call: Call, reference: str) -> str:
         "number": other.pk,
         "work": other.work,
     }
+
+
+def why_not_resumed(stage: Stage | None) -> str:
+    """Of the job's stage that was set aside, if there is one."""
+    return "" if stage else _("Nothing of it is set aside.")
 
 
 def _why_not_a_decision(call: Call, now: datetime) -> str:

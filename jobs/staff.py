@@ -4,6 +4,7 @@
     give_back ──> attempt failed, job failed, call given up and still pursued
     attach ─────> a lost call has its id, and is polled like any other
     grant, revoke ──> extra slots of one day
+    resume ─────> a stage that was set aside is run at once
 
 A decision is no evidence: it ends no call as failed and no run. Each is one transaction, under the
 job's lock, and its entry is written in it; what the state forbids raises Refused, and nothing is
@@ -20,12 +21,13 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from jobs import changes, outcomes
+from jobs import changes, leases, outcomes, queue
 from jobs.models import Deed, Job, StaffAction
 from jobs.refusals import (
     why_not_attached,
     why_not_checked,
     why_not_given_back,
+    why_not_resumed,
     why_not_taken,
 )
 from jobs.works import job_id_of
@@ -107,6 +109,21 @@ def revoke(grant_id: int, decision: Decision) -> None:
     _entry_of_grant(Deed.REVOKE, slots, decision).save()
 
 
+@transaction.atomic
+def resume(job_ids: Sequence[uuid.UUID], decision: Decision) -> int:
+    """How many go on; those of which nothing was set aside are left alone. Raises Refused where
+    that leaves none. The starts they had stay counted."""
+    jobs = Job.objects.filter(pk__in=job_ids).select_for_update().order_by("pk")
+    resumed = [job for job in jobs if leases.resume(job.pk, decision.now)]
+    if not resumed:
+        raise Refused(why_not_resumed(None) if job_ids else _("No job was chosen."))
+    for job in resumed:
+        changes.note(job.pk, event="resumed", now=decision.now)
+        queue.enqueue_after_commit(job.pk)
+    StaffAction.objects.bulk_create(_entry_of_job(Deed.RESUME, job, decision) for job in resumed)
+    return len(resumed)
+
+
 def job_of(call: Call) -> Job | None:
     return Job.objects.select_related("attempt", "account").filter(pk=job_id_of(call.work)).first()
 
@@ -153,6 +170,11 @@ def _entry(
         account_id=job.account_id if job else None,
         facts=facts or {},
     )
+
+
+def _entry_of_job(deed: Deed, job: Job, decision: Decision) -> StaffAction:
+    subject = f"job {job.pk}"
+    return _entry_about(subject, deed, decision, job=job, account_id=job.account_id)
 
 
 def _entry_of_grant(deed: Deed, slots: Grant, decision: Decision) -> StaffAction:

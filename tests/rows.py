@@ -97,6 +97,14 @@ def silent(account: Account, now: datetime, **order: str) -> Job:
     return overdue(account, now, says=NoAnswer(Why("transport", text="timeout")), **order)
 
 
+def set_aside(account: Account, now: datetime, **order: str) -> Job:
+    """Queued; its stage killed its worker three times and rests."""
+    job = queued(account, now, **order)
+    rests = {"due_at": now + timedelta(minutes=30), "woken_at": now}
+    job.stages.update(tries=3, **rests)
+    return again(job)
+
+
 def saving(account: Account, now: datetime, **order: str) -> Job:
     """Made and paid for; the file is still with the provider."""
     job = generating(account, now, **order)

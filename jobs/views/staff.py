@@ -4,6 +4,7 @@ Each is shown first and done by its POST, without a script; what the state forbi
 place of the form. They are entered by the admin, which checks who comes (`jobs.admin`).
 """
 
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -21,8 +22,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from jobs import foresight, refusals, staff
+from jobs import foresight, leases, refusals, staff
 from jobs.foresight import Table
+from jobs.models import Job
 from providers.models import Call
 from quotas.models import Grant
 
@@ -32,6 +34,7 @@ CHECK = "jobs.check_call"
 GIVE_BACK = "jobs.give_slot_back"
 ATTACH = "jobs.attach_reference"
 REVOKE = "quotas.delete_grant"
+RESUME = "jobs.resume_job"
 
 
 class ReasonForm(forms.Form):
@@ -170,6 +173,38 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     return _decide(request, desk, do)
 
 
+@only_with("jobs.view_job", RESUME)
+def resume(request: HttpRequest) -> HttpResponse:
+    """One job or several, by their ids in the address."""
+    chosen = sorted({found for said in request.GET.getlist("job") if (found := _id_in(said))})
+    jobs = list(Job.objects.filter(pk__in=chosen[:MOST_AT_ONCE]).order_by("pk"))
+    stages = leases.set_aside(timezone.now()).filter(job__in=jobs).order_by("pk")
+    aside = {stage.job_id: stage for stage in stages}
+    why_not = {job.pk: refusals.why_not_resumed(aside.get(job.pk)) for job in jobs}
+    desk = Desk(
+        title=_("Resume"),
+        yes=_("Resume"),
+        known=foresight.table_of_jobs(jobs, aside, why_not),
+        will=foresight.of_resume(jobs, aside),
+        refused="" if aside else next(iter(why_not.values()), _("No job was chosen.")),
+        back=_back_to(jobs),
+    )
+
+    def do(decision: staff.Decision, said: dict[str, str]) -> str:
+        resumed = staff.resume([job.pk for job in jobs], decision)
+        told = ngettext("%(count)s job goes on.", "%(count)s jobs go on.", resumed)
+        return told % {"count": resumed}
+
+    return _decide(request, desk, do)
+
+
+def doors_of_job(request: HttpRequest, job: Job) -> list[tuple[str, str]]:
+    aside = leases.set_aside(timezone.now()).filter(job=job).first()
+    if not request.user.has_perm(RESUME) or refusals.why_not_resumed(aside):
+        return []
+    return [(_("Resume"), f"{reverse('admin:resume')}?job={job.pk}")]
+
+
 def doors_of(request: HttpRequest, call: Call) -> list[tuple[str, str]]:
     """The decisions that this person may take about the call as it stands: words and address."""
     may, now = request.user.has_perm, timezone.now()
@@ -208,6 +243,19 @@ def _decide(
         "is_final": bool(desk.refused),
     }
     return TemplateResponse(request, "admin/decide.html", context, status=status)
+
+
+def _id_in(said: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(said)
+    except ValueError:
+        return None
+
+
+def _back_to(jobs: Sequence[Job]) -> str:
+    if len(jobs) == 1:
+        return reverse("admin:jobs_job_change", args=[jobs[0].pk])
+    return reverse("admin:jobs_job_changelist")
 
 
 def _page_of(call: Call) -> str:

@@ -1,7 +1,6 @@
-"""Staff read jobs, find them quickly, and set going what was set aside."""
+"""Staff read jobs and find them quickly."""
 
 import re
-from datetime import timedelta
 
 import pytest
 from django.db import connection
@@ -9,8 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from jobs import leases
-from jobs.models import Job, Stage
+from jobs.models import Job
 from quotas.models import Grant
 from tests import rows
 from tests.jobs.conftest import text_of
@@ -33,18 +31,6 @@ def queries_of(client, address: str) -> list[str]:
     with CaptureQueriesContext(connection) as caught:
         assert client.get(address).status_code == 200
     return [query["sql"] for query in caught.captured_queries]
-
-
-def act(client, action: str, *jobs: Job):
-    fields = {"action": action, "_selected_action": [str(job.pk) for job in jobs]}
-    return client.post(LIST, fields, follow=True)
-
-
-def set_aside(job: Job) -> Stage:
-    stage = job.stages.get()
-    until = timezone.now() + timedelta(minutes=30)
-    Stage.objects.filter(pk=stage.pk).update(tries=3, due_at=until, woken_at=timezone.now())
-    return stage
 
 
 def test_job_is_read_with_its_stages_events_and_pictures(staff_client, account, now):
@@ -134,40 +120,9 @@ def test_jobs_are_filtered_by_kind(staff_client, account, now):
 
 
 def test_jobs_set_aside_are_filtered(staff_client, account, now):
-    aside = rows.queued(account, now)
-    set_aside(aside)
+    aside = rows.set_aside(account, timezone.now())
     rows.queued(account, now)
     assert found(staff_client, aside="yes") == {str(aside.pk)}
-
-
-def test_resume_makes_what_was_set_aside_due(staff_client, account, now):
-    job = rows.queued(account, now)
-    stage = set_aside(job)
-    response = act(staff_client, "resume", job)
-    stage.refresh_from_db()
-    assert stage.due_at <= timezone.now()
-    assert (stage.woken_at, stage.tries) == (None, 3)
-    assert "1 job goes on." in text_of(response)
-    assert job.events.last().facts == {"by": "staff"}
-    assert leases.take(job.pk, timezone.now())
-
-
-def test_resume_leaves_a_stage_alone_that_waits_for_its_provider(staff_client, account, now):
-    job = rows.busy(account, timezone.now())
-    due_at = job.stages.get().due_at
-    response = act(staff_client, "resume", job)
-    assert job.stages.get().due_at == due_at
-    assert "0 jobs go on." in text_of(response)
-
-
-def test_resume_needs_its_permission(staff_client, staff, account, now):
-    staff.is_superuser = False
-    staff.save()
-    job = rows.queued(account, now)
-    stage = set_aside(job)
-    act(staff_client, "resume", job)
-    assert job.stages.get().due_at > timezone.now()
-    assert stage.tries == 0
 
 
 @pytest.mark.parametrize("count", [3, 60])

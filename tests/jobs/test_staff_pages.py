@@ -197,7 +197,7 @@ def test_too_many_at_once_are_refused(staff_client, account, now, monkeypatch):
     monkeypatch.setattr("jobs.views.staff.MOST_AT_ONCE", 1)
     calls = [rows.call_of(rows.overdue(account, now)) for _ in range(2)]
     fields = {"action": "check_now", "_selected_action": [call.pk for call in calls]}
-    assert "At most 1 calls at once." in text_of(staff_client.post(LIST, fields, follow=True))
+    assert "At most 1 at once." in text_of(staff_client.post(LIST, fields, follow=True))
     assert MOST_AT_ONCE == 50
 
 
