@@ -19,9 +19,10 @@ from django_q.models import Schedule
 
 from jobs import leases, staff
 from jobs.models import Deed, Event, Job, Picture, StaffAction, Stage
+from jobs.views import board as boards
 from jobs.views import staff as desks
 from providers import admin as providers_admin
-from providers.models import Call
+from providers.models import Call, Gate
 from providers.staff import ChoiceFilter, ReadOnlyAdmin, ReadOnlyInline, uuids_from
 from quotas import admin as quotas_admin
 from quotas.ledger import utc_day
@@ -171,6 +172,18 @@ class CallAdmin(WithDoors, providers_admin.CallAdmin):
             path("<int:pk>/give-back/", _door(desks.give_back), name="give_back"),
             path("<int:pk>/attach/", _door(desks.attach), name="attach"),
             *super().get_urls(),
+        ]
+
+
+@admin.register(Gate)
+class GateAdmin(WithDoors, providers_admin.GateAdmin):
+    """Opened on the page that asks for a reason, as from the dashboard."""
+
+    def doors(self, request: HttpRequest, row: Any) -> list[tuple[str, str]]:
+        if not row.is_paused or not request.user.has_perms((boards.VIEW, boards.DECIDE)):
+            return []
+        return [
+            (str(_("Let requests in again")), reverse("admin:resume_provider", args=[row.provider]))
         ]
 
 

@@ -110,13 +110,12 @@ def _money_column(name: str, title: "StrPromise", spends: dict[str, dict[str, Sp
     return shown
 
 
-@admin.register(Gate)
 class GateAdmin(ReadOnlyAdmin):
-    """Where each provider stands, and its money; a whole provider has the row without a model."""
+    """Where each provider stands, and its money; a whole provider has the row without a model.
+    Registered with what staff may decide about it."""
 
     list_display = ("provider", "model", "stands", "why", "since", "cap")
     ordering = ("provider", "model")
-    actions = ("resume",)
 
     class Media:
         css = {"all": ["admin.css"]}
@@ -144,15 +143,6 @@ class GateAdmin(ReadOnlyAdmin):
         if gate.model or account is None or account.daily_cap is None:
             return ""
         return _money(*account.daily_cap)
-
-    @admin.action(description=_("Let requests in again"), permissions=["resume"])
-    def resume(self, request: HttpRequest, queryset: QuerySet[Gate]) -> None:
-        for gate in queryset:
-            if gates.resume(gate.provider, gate.model):
-                self.log_change(request, gate, "Resumed by staff")
-
-    def has_resume_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("providers.change_gate")
 
 
 @admin.register(SmokeTest)

@@ -101,13 +101,8 @@ def pause(provider: str, now: datetime) -> bool:
     return whole.update(**shut) == 1
 
 
-def resume(provider: str, model: str = WHOLE) -> bool:
-    """Staff's word: open the gate at once."""
-    return bool(_paused(provider).filter(model=model).update(**OPEN))
-
-
-def resume_all(provider: str) -> bool:
-    """The provider's own gate and those of its models."""
+def resume(provider: str) -> bool:
+    """Staff's word: open the provider's own gate and those of its models at once."""
     paused = _paused(provider)
     whole = paused.filter(model=WHOLE).update(**OPEN)
     return bool(paused.exclude(model=WHOLE).update(**OPEN) + whole)

@@ -78,7 +78,7 @@ def resume(request: HttpRequest, provider: str) -> HttpResponse:
     return _decide(
         request,
         provider,
-        act=lambda: gates.resume_all(provider),
+        act=lambda: gates.resume(provider),
         entry="Resumed by staff: %s",
         words={
             "title": _("Let requests in to %(provider)s again?") % {"provider": provider},

@@ -70,7 +70,7 @@ def test_to_see_the_board_is_not_to_decide(member, page):
 def test_who_may_decide_decides(member):
     client = member("jobs.view_dashboard", "providers.change_gate")
     assert client.post(PAUSE, {"reason": "mine"}).status_code == 302
-    assert Gate.objects.get().why == "staff"
+    assert Gate.objects.get(model="").why == "staff"
 
 
 def test_nobody_pauses_what_is_not_there(staff_client):
@@ -84,20 +84,31 @@ def test_work_waits_while_staff_have_shut_its_provider(account, now, staff_clien
     assert ledger.live_call_of("image:1") is None
 
 
-def resume_in_list(client, gate: Gate):
-    fields = {"action": "resume", "_selected_action": [str(gate.pk)]}
-    return client.post("/admin/providers/gate/", fields, follow=True)
+def page_of(gate: Gate) -> str:
+    return f"/admin/providers/gate/{gate.pk}/change/"
 
 
-def test_resuming_in_the_list_of_gates_is_written_down_too(staff_client, staff, now):
+def test_a_gates_page_leads_to_the_one_that_asks_for_a_reason(staff_client, now):
     gates.pause("sandbox", now)
     assert "shut by staff" in text_of(staff_client.get("/admin/providers/gate/"))
-    resume_in_list(staff_client, Gate.objects.get())
+    assert f'href="{RESUME}"' in staff_client.get(page_of(Gate.objects.get(model=""))).content.decode()
+    staff_client.post(RESUME, {"reason": "a new day"})
     assert isinstance(enter(now), Call)
-    assert LogEntry.objects.get().user_id == staff.pk
+    assert "a new day" in LogEntry.objects.get().change_message
+    assert RESUME not in staff_client.get(page_of(Gate.objects.get(model=""))).content.decode()
+
+
+def test_nothing_opens_a_gate_without_a_reason(staff_client, now):
+    gates.pause("sandbox", now)
+    fields = {"action": "resume", "_selected_action": [str(Gate.objects.get(model="").pk)]}
+    staff_client.post("/admin/providers/gate/", fields)
+    staff_client.post(RESUME, {"reason": " "})
+    assert Gate.objects.get(model="").why == gates.STAFF
 
 
 def test_to_see_the_gates_is_not_to_open_them(member, now):
     gates.pause("sandbox", now)
-    resume_in_list(member("providers.view_gate"), Gate.objects.get())
-    assert Gate.objects.get().why == "staff"
+    client = member("providers.view_gate")
+    assert RESUME not in client.get(page_of(Gate.objects.get(model=""))).content.decode()
+    assert client.post(RESUME, {"reason": "mine"}).status_code == 403
+    assert Gate.objects.get(model="").why == gates.STAFF
