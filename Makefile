@@ -37,7 +37,7 @@ fill: $(DEVELOPMENT) ## Fill a new database with a long history (ROWS=1000000)
 DB ?= sqlite
 chaos: SEED ?= 1
 chaos: ROUNDS ?= 60
-mutants: SEED ?= 296
+mutants: SEED ?= 1
 mutants: ROUNDS ?= 200
 
 chaos: $(RUNTIME) ## Hurt a site of its own, hold its books to the bill (SEED=1 ROUNDS=60 DB=sqlite)

@@ -61,7 +61,7 @@ def _settle_anything() -> None:
 
 
 def _send_before_commit() -> None:
-    """The row is made anew once the answer is there."""
+    """The row is made anew once the answer is there, under the token that went with the request."""
     from django.db import transaction
     from django.utils import timezone
 
@@ -81,6 +81,7 @@ def _send_before_commit() -> None:
         faultpoints.reach("submit_answered")
         call = pictures._open_somewhere(lease, timezone.now())
         if isinstance(call, Call):
+            Call.objects.filter(pk=call.pk).update(hook_token=unwritten.hook_token)
             outcomes.follow_submit(call, answer, timezone.now())
             leases.release(lease, due_at=call.deadline_at)
 
@@ -138,7 +139,7 @@ MUTANTS = (
         "no-row",
         "a request is sent before its row is committed",
         _send_before_commit,
-        frozenset({"executed twice", "stray run", "run without call"}),
+        frozenset({"executed twice", "run without call", "request without call"}),
     ),
     Mutant(
         "unknown-failed",

@@ -2,12 +2,12 @@
 saboteur visits meanwhile. Pure: the same seed, number of rounds and stores give the same plan.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, islice, product
 from random import Random
 
-from config.drill.scales import MOST_HELD, MOST_STOPPED, POINT_SLEEPS
+from config.drill.scales import MOST_HELD, MOST_STOPPED, POINT_SLEEPS, TICKER_SLEEPS
 from jobs.faultpoints import POINTS
 from providers.sandbox.faults import FAULTS
 
@@ -15,6 +15,7 @@ SHARED_MODEL = "extra"
 FALLBACK_MODEL = "fallback"
 EXTRAS = 2
 OKS_A_DECK = 6
+LIES_A_DECK = 2
 
 WIRE_ON_SUBMIT = ("delay", "hold", "cut", "truncate", "drip", "reset_before", "reset_after")
 WIRE_ON_POLL = ("delay", "reset_before", "reset_after", "cut", "hold")
@@ -76,13 +77,15 @@ def make_plan(seed: int, rounds: int, *, stores: str) -> Plan:
 
 
 def _rounds(dice: Random, rounds: int) -> Iterator[Round]:
-    """Every fault is dealt as often as any other, in an order of the seed's."""
+    """Every fault is dealt as often as any other, in an order of the seed's; but what is told after
+    the end of a job more often, since only then an ended attempt could be touched."""
     deck: list[str] = []
     customers = count()
     customer, left = 0, 0
     for number in range(rounds):
         if not deck:
             deck = [fault.name for fault in FAULTS] + ["ok"] * OKS_A_DECK
+            deck += TOLD_LATE * LIES_A_DECK
             dice.shuffle(deck)
         if not left:
             customer, left = next(customers), dice.randint(1, 3)
@@ -120,9 +123,22 @@ STORES = {
 }
 
 
+Visit = tuple[str, str]
+"""What is done to the process that reaches a fault point, and which."""
+# Between what was done and its row: where a death loses what is known nowhere else, and where
+# whoever sleeps finds another at its place.
+BETWEEN = (
+    ("kill", "submit_answered"),
+    ("stop", "submit_answered"),
+    ("stop", "result_fetched"),
+    ("stop", "picture_written"),
+)
+
+
 def _acts(dice: Random, rounds: int, stores: str) -> Iterator[Act]:
-    """One about every fourth round."""
-    kinds = {"kill": 6, "stop": 4, "point": 8, "store": 3}
+    """Two for five rounds."""
+    kinds = {"kill": 6, "stop": 4, "point": 11, "store": 3}
+    points = _points(dice)
     before = dice.randint(1, 4)
     while before < rounds:
         kind = _weighed(dice, kinds)
@@ -132,12 +148,30 @@ def _acts(dice: Random, rounds: int, stores: str) -> Iterator[Act]:
         elif kind == "stop":
             yield Act(before, "stop", _weighed(dice, STOPS), _short_for_sandbox(seconds), pick)
         elif kind == "point":
-            action = dice.choice(("kill", "kill", "stop"))
-            yield Act(before, f"point {action}", dice.choice(POINTS), POINT_SLEEPS, pick)
+            action, point = next(points)
+            yield Act(before, f"point {action}", point, _sleep_at(point), pick)
         else:
             target = _weighed(dice, STORES[stores])
             yield Act(before, "store", target, min(seconds, 2.5), pick)
-        before += dice.randint(2, 6)
+        before += dice.randint(1, 4)
+
+
+def _points(dice: Random) -> Iterator[Visit]:
+    """Each has its turn before any comes again; every fourth is one of those between."""
+    between = _shuffled_for_ever(dice, BETWEEN)
+    others = _shuffled_for_ever(dice, [*product(("kill", "stop"), POINTS)])
+    while True:
+        yield next(between)
+        yield from islice(others, 3)
+
+
+def _shuffled_for_ever(dice: Random, cards: Sequence[Visit]) -> Iterator[Visit]:
+    while True:
+        yield from dice.sample(cards, len(cards))
+
+
+def _sleep_at(point: str) -> float:
+    return TICKER_SLEEPS if point.startswith("poll_") else POINT_SLEEPS
 
 
 def _short_for_sandbox(seconds: float) -> float:

@@ -22,12 +22,14 @@ class Gone(OSError):
 
 
 class Proxy:
-    """`answered`: run -> when its submit's answer was handed over whole."""
+    """`answered`: run -> when its submit's answer was handed over whole; `asked`: the token of each
+    request that left the site -> the work it was for."""
 
     def __init__(self, plan: Plan, upstream: int, time: Callable[[], float]) -> None:
         self.upstream, self.time = upstream, time
         self.is_straight = False
         self.answered: dict[str, float] = {}
+        self.asked: dict[str, str] = {}
         self.injected: Counter[str] = Counter()
         self.round_of_token: dict[str, Round] = {}
         self._by_model = {each.model: each for each in plan.rounds}
@@ -116,13 +118,13 @@ class Proxy:
         if request.method == "POST":
             asked = request.json()
             work, model = request.headers.get("x-sandbox-work", ""), asked.get("model", "")
+            self.asked[_token_of(asked)] = work
             if model == FALLBACK_MODEL:
                 return "fallback", self._by_work.get(work)
             of_round = self._by_model.get(model)
             if of_round:
                 self._by_work[work] = of_round
-                hook = str(asked.get("input", {}).get("callBackUrl", "")).rstrip("/")
-                self.round_of_token[hook.rpartition("/")[2]] = of_round
+                self.round_of_token[_token_of(asked)] = of_round
             return "submit", of_round
         way, _, run = request.path.rpartition("/")
         where = {"/v1/media": "poll", "/f": "file"}.get(way, "")
@@ -138,6 +140,12 @@ class Proxy:
         run = reply.json().get("id")
         if request.method == "POST" and 200 <= reply.status < 300 and run:
             self.answered[str(run)] = self.time()
+
+
+def _token_of(asked: dict) -> str:
+    """Of the address to report to, which the call's row has as well."""
+    hook = str(asked.get("input", {}).get("callBackUrl", "")).rstrip("/")
+    return hook.rpartition("/")[2]
 
 
 async def _unless_gone(reader: asyncio.StreamReader, work) -> None:

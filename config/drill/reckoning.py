@@ -211,6 +211,7 @@ class Judge:
     def wrongs_of_bill(self) -> Iterator[Wrong]:
         for run in self.strays:
             yield Wrong("stray run", run.work, f"{run.model}, {run.fault}: of no job")
+        yield from self._requests_without_call()
         for job in self.books.jobs:
             asked = Counter(call.model for call in job.calls)
             for model, times in Counter(run.model for run in self.runs_of(job)).items():
@@ -221,6 +222,13 @@ class Judge:
             if owner and owner[1].cost is not None and not self._cost_is_right(owner[1], run):
                 says = f"{run.fault}: charged {run.charged}, we say {owner[1].cost}"
                 yield Wrong("cost", owner[0].id, says)
+
+    def _requests_without_call(self) -> Iterator[Wrong]:
+        """Whatever became of it: its row was committed before it left."""
+        tokens = {call.hook_token for job in self.books.jobs for call in job.calls}
+        for token, work in self.books.asked.items():
+            if token not in tokens:
+                yield Wrong("request without call", work.removeprefix("image:"), "of no row")
 
     def _cost_is_right(self, call: Call, run: Run) -> bool:
         """What had failed for nothing, or was refused, cost nothing until later news."""

@@ -99,12 +99,14 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Books:
-    """Everything that is compared. `runs` and `asked` are the sandbox's word, `answered` the
-    proxy's, `taken` the relay's; `seats` is how many more could be reserved, by account and day."""
+    """Everything that is compared. `runs` are the sandbox's word, `answered` and `asked` that of
+    the proxy, `taken` the relay's; `seats` is how many more could be reserved, by account and day.
+    """
 
     jobs: tuple[Job, ...]
     runs: tuple[Run, ...]
     answered: dict[str, float] = field(default_factory=dict)
+    asked: dict[str, str] = field(default_factory=dict)
     taken: frozenset[tuple[str, str]] = frozenset()
     refusals: tuple[Refusal, ...] = ()
     seats: dict[tuple[int, str], int] = field(default_factory=dict)

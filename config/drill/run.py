@@ -40,7 +40,7 @@ EVERY_GREEDY = 3
 MOST_OPEN = 24
 LOOK_AT_CROWD = 3
 CROWD_LASTS = 20
-POINTS_WITHIN = 10
+WORK_ENDS_WITHIN = 15
 
 
 class NotStarted(Exception):
@@ -156,7 +156,7 @@ class Drill:
             if each.number % LOOK_AT_CROWD == 0:
                 self._tend_until(self._has_room, seconds=CROWD_LASTS, every=0.5)
         # What still waits to be met needs somebody at work.
-        self._tend_until(lambda: not self.saboteur.has_points(), seconds=POINTS_WITHIN)
+        self._tend_until(lambda: not self.saboteur.is_at_work(), seconds=WORK_ENDS_WITHIN)
 
     def _has_room(self) -> bool:
         """A slow machine gets its rounds more slowly: what waits too long is no fault of the site.
@@ -216,6 +216,7 @@ class Drill:
             rows,
             bill,
             answered=dict(self.proxy.answered),
+            asked=dict(self.proxy.asked),
             taken=frozenset(self.relay.taken),
             refusals=refusals,
             audit=_audit_lines(audit),

@@ -39,8 +39,9 @@ class Saboteur:
             heapq.heappop(self._undo)[2]()
         self._look_at_point()
 
-    def has_points(self) -> bool:
-        return bool(self._points or self._point)
+    def is_at_work(self) -> bool:
+        """A point waits to be met, or a sleeper has not slept long enough."""
+        return bool(self._points or self._point or self._undo)
 
     def heal(self) -> None:
         self._points.clear()

@@ -6,8 +6,9 @@ from datetime import timedelta
 MOST_HELD = 2.5
 MOST_STOPPED = 4.0
 LEAP = 6.0
-# Twice as long as a lease, so that somebody else has taken over by then.
-POINT_SLEEPS = 6.0
+# Much longer than a lease, and than a ticker's duty: somebody else has taken over by then.
+POINT_SLEEPS = 8.0
+TICKER_SLEEPS = 4.0
 
 SCALED = {
     "SANDBOX_SECONDS": "0.5",

@@ -2,12 +2,17 @@
 
 from collections import Counter
 
+import pytest
+
 from config.drill.clock import Clock
-from config.drill.plan import KILLS, STOPS, STORES, make_plan
+from config.drill.plan import KILLS, STOPS, STORES, TOLD_LATE, make_plan
+from config.management.commands.drill import PART
 from jobs.faultpoints import POINTS
 from providers.sandbox.faults import FAULTS
 
 ROUNDS = 2000
+SENT = ("submit_answered",)
+FETCHED = ("save_leased", "result_fetched", "picture_written")
 PLAN = make_plan(1, ROUNDS, stores="postgres")
 
 
@@ -28,8 +33,9 @@ def test_both_stores_get_the_same_rounds():
 
 def test_every_fault_is_dealt_evenly():
     dealt = Counter(each.fault for each in PLAN.rounds)
-    del dealt["ok"]
-    assert dealt.keys() == {fault.name for fault in FAULTS} - {"ok"}
+    for more_often in ("ok", *TOLD_LATE):
+        del dealt[more_often]
+    assert dealt.keys() == {fault.name for fault in FAULTS} - {"ok", *TOLD_LATE}
     assert max(dealt.values()) - min(dealt.values()) <= 1
 
 
@@ -39,6 +45,27 @@ def test_everybody_is_killed_stopped_and_restarted():
     wanted |= {("store", name) for name in STORES["postgres"]}
     wanted |= {(f"point {action}", point) for action in ("kill", "stop") for point in POINTS}
     assert met == wanted
+
+
+def parts_of(seed, rounds=200):
+    """As `--mutants` looks: each part by the next seed."""
+    sizes = [min(PART, rounds - done) for done in range(0, rounds, PART)]
+    return [make_plan(seed + part, size, stores="sqlite") for part, size in enumerate(sizes)]
+
+
+@pytest.mark.parametrize("seed", range(1, 400, 4))
+def test_two_hundred_rounds_of_any_seed_meet_what_shows_a_defect(seed):
+    parts = parts_of(seed)
+    acts = Counter((act.kind, act.target) for part in parts for act in part.acts)
+    told_late = [
+        each
+        for part in parts
+        for each in part.rounds
+        if each.fault in TOLD_LATE and each.refuses_fallback and not each.on_submit
+    ]
+    assert len(told_late) >= 2
+    assert sum(acts["point kill", point] + acts["point stop", point] for point in SENT) >= 2
+    assert sum(acts["point stop", point] for point in FETCHED) >= 3
 
 
 def test_each_round_has_a_model_of_its_own():

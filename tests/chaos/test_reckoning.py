@@ -91,6 +91,7 @@ RIGHT = {
         ),
         replace(RUN, fault="failed_then_completed", failure_told_at=AT + 2),
     ),
+    "each request has its row": books(asked={"token": "image:j1"}),
     "refused while all was held": replace(
         books(replace(JOB, attempt=replace(SEAT, allowed=1)), free=0),
         refusals=(Refusal(1, AT + 6, AT + 7),),
@@ -114,6 +115,7 @@ WRONG = {
     "wrong picture": books(replace(JOB, calls=(replace(CALL, reference="gen_7"),)), RUN),
     "stray run": books(JOB, RUN, replace(RUN, id="gen_3", work="image:nobody")),
     "run without call": books(JOB, RUN, replace(RUN, id="gen_3", executed_at=AT + 9)),
+    "request without call": books(asked={"token": "image:j1", "another": "image:j1"}),
     "cost": books(replace(JOB, calls=(replace(CALL, cost="0.0000"),))),
     "slot lost": books(
         replace(NOTHING, attempt=PENDING, calls=(FAILED, replace(FALLBACK, state="rejected"))),
