@@ -1,4 +1,5 @@
-"""Taking an order: claim the form, take the seat and open the job, in one transaction."""
+"""Taking an order: let a new visitor in, claim the form, take the seat and open the job, in one
+transaction."""
 
 import hashlib
 import json
@@ -11,7 +12,7 @@ from jobs import changes, faultpoints, queue
 from jobs.models import Job, Stage
 from jobs.states import RETRYABLE, JobState
 from providers.registry import Offer
-from quotas import accounts, ledger
+from quotas import accounts, ledger, newcomers
 from quotas.ledger import Refused
 from quotas.models import Account, Kind
 
@@ -44,16 +45,18 @@ def order_picture(
     form_key: str,
     now: datetime,
     retry_of: Job | None = None,
+    network: str = "",
 ) -> Job | Refused:
     """The new job, the job this form has made before, or why the quota refuses.
 
-    `retry_of` is a job of the same account. Raises NotRetried.
+    `retry_of` is a job of the same account, `network` where a visitor comes from who may be new.
+    Raises NotRetried.
     """
-    account = accounts.ensure_saved(account, now=now)
     try:
-        job = _open(account, order, form_key, now, retry_of)
+        job = _come_in(account, order, form_key, now, retry_of, network)
     except IntegrityError:
-        return Job.objects.get(account=account, form_key=form_key, form_digest=order.digest())
+        mine = Job.objects.filter(account__in=accounts.rows_of(account))
+        return mine.get(form_key=form_key, form_digest=order.digest())
     if isinstance(job, Job):
         faultpoints.reach("job_committed")
         queue.enqueue_after_commit(job.pk)
@@ -61,6 +64,35 @@ def order_picture(
 
 
 @transaction.atomic
+def _come_in(
+    account: Account,
+    order: PictureOrder,
+    form_key: str,
+    now: datetime,
+    retry_of: Job | None,
+    network: str,
+) -> Job | Refused:
+    """The account's row first, a new visitor's seat, then the order; a refusal leaves nothing.
+
+    A double click of somebody new waits for the row, and is not new then.
+    """
+    spender, is_new = accounts.save_if_new(account, now=now)
+    answer: Job | Refused
+    if is_new and spender.visitor and not _let_in(spender, network, now):
+        answer = Refused("newcomers", ledger.balance_of(spender, Kind.IMAGE, ledger.utc_day(now)))
+    else:
+        answer = _open(spender, order, form_key, now, retry_of)
+    if isinstance(answer, Refused):
+        transaction.set_rollback(True)
+    return answer
+
+
+def _let_in(visitor: Account, network: str, now: datetime) -> bool:
+    if not network:
+        raise ValueError("a new visitor comes from a network")
+    return newcomers.take_seat(account=visitor, network=network, now=now)
+
+
 def _open(
     account: Account, order: PictureOrder, form_key: str, now: datetime, retry_of: Job | None
 ) -> Job | Refused:
@@ -87,7 +119,6 @@ def _open(
         raise NotRetried(retry_of)
     attempt = ledger.reserve(account=account, kind=Kind.IMAGE, now=now)
     if isinstance(attempt, Refused):
-        transaction.set_rollback(True)
         return attempt
     job.attempt = attempt
     job.save(update_fields=["attempt"])

@@ -6,6 +6,7 @@ The sentences are facts about the call and the slot; none says "failed" without 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -247,9 +248,7 @@ def slot_in_words(known: Known) -> str:
 
 def refusal_in_words(balance: Balance, now: datetime) -> str:
     """Why no slot is to be had today, and when that changes."""
-    renewal = _("Renews at 00:00 UTC, in %(duration)s.") % {
-        "duration": wording.duration_in_words(balance.renews_at - now)
-    }
+    renewal = _renewal(balance, now)
     if balance.left:
         return _("Too many of today's tries failed after they may have cost money.") + f" {renewal}"
     if balance.on_hold:
@@ -265,9 +264,25 @@ def refused_in_words(refused: Refused, now: datetime) -> str:
     """Why an order was refused, as it stood then: the quota beside it may have changed since."""
     if refused.why == "closed":
         return _("This form was opened before you signed in. Send it once more.")
+    if refused.why == "newcomers":
+        return not_let_in(refused.balance, now)
     if refused.balance.left and refused.why != "too_many_tries":
         return _("No slot could be taken at this moment. Send it again.")
     return refusal_in_words(refused.balance, now)
+
+
+def not_let_in(balance: Balance, now: datetime) -> str:
+    """Said to a visitor who is new; signing in is the way on."""
+    if not settings.NEW_VISITORS_A_DAY:
+        return _("Only people with an account can order here.")
+    says = _("Too many new visitors have come from your network today.")
+    return f"{says} {_renewal(balance, now)}"
+
+
+def _renewal(balance: Balance, now: datetime) -> str:
+    return _("Renews at 00:00 UTC, in %(duration)s.") % {
+        "duration": wording.duration_in_words(balance.renews_at - now)
+    }
 
 
 def you_can_leave() -> str:

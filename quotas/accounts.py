@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 
 from quotas.models import Account, Plan
 
@@ -48,15 +49,27 @@ def account_named(name: str) -> Account:
     return Account(name=name, plan=Plan.objects.get(name=plan))
 
 
+def rows_of(account: Account) -> QuerySet[Account]:
+    """The account's row, where it has one by now."""
+    if account.pk:
+        return Account.objects.filter(pk=account.pk)
+    return Account.objects.filter(**_identity_of(account))
+
+
 def ensure_saved(account: Account, *, now: datetime) -> Account:
     """The same account with a row; two first requests at once end with the same row."""
+    return save_if_new(account, now=now)[0]
+
+
+def save_if_new(account: Account, *, now: datetime) -> tuple[Account, bool]:
+    """With True for the one whose row it is that was written."""
     if account.pk:
-        return account
+        return account, False
     defaults = {"plan": account.plan, "created_at": now}
+    return Account.objects.get_or_create(**_identity_of(account), defaults=defaults)
+
+
+def _identity_of(account: Account) -> dict[str, object]:
     if account.user_id:
-        saved, _ = Account.objects.get_or_create(user_id=account.user_id, defaults=defaults)
-    elif account.visitor:
-        saved, _ = Account.objects.get_or_create(visitor=account.visitor, defaults=defaults)
-    else:
-        saved, _ = Account.objects.get_or_create(name=account.name, defaults=defaults)
-    return saved
+        return {"user_id": account.user_id}
+    return {"visitor": account.visitor} if account.visitor else {"name": account.name}

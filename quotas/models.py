@@ -1,4 +1,4 @@
-"""Who spends, how much a day, the ledger of attempts, and alerts for staff.
+"""Who spends, how much a day, who came anew, the ledger of attempts, and alerts for staff.
 
 A slot is a seat: the partial unique index `attempt_seat_taken_once` is what makes overselling
 impossible; no counter is kept anywhere.
@@ -131,6 +131,34 @@ class Grant(models.Model):
 
     def __str__(self) -> str:
         return f"+{self.slots} {self.kind} on {self.day}"
+
+
+class Newcomer(models.Model):
+    """A seat of one network's day, taken by a visitor with the first reservation."""
+
+    network = models.CharField(_("network"), max_length=50)
+    day = models.DateField(_("UTC day"))
+    number = models.PositiveIntegerField(_("number"))
+    allowed = models.PositiveIntegerField(_("allowed"))
+    account = models.OneToOneField(Account, on_delete=models.CASCADE, related_name="newcomer")
+    taken_at = models.DateTimeField(_("taken"))
+
+    class Meta:
+        verbose_name = _("newcomer")
+        verbose_name_plural = _("newcomers")
+        constraints = [
+            # The day leads, since housekeeping asks for days alone.
+            models.UniqueConstraint(
+                fields=["day", "network", "number"], name="newcomer_seat_taken_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(number__gte=1) & Q(number__lte=models.F("allowed")),
+                name="newcomer_number_within_allowed",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.network} {self.day} #{self.number}"
 
 
 class AlertKind(models.TextChoices):

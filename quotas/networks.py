@@ -13,6 +13,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 LONGEST_ENTRY = 100
+NOWHERE = "unknown"
 SUBNET_BITS = 64
 """What one client is given at the least: it may use any address of it."""
 
@@ -45,6 +46,12 @@ def network_of_request(request: HttpRequest) -> str | None:
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "")
     address = address_of(peer_of(request), forwarded, settings.TRUSTED_PROXIES)
     return network_of(address) if address else None
+
+
+def counted_network_of(request: HttpRequest) -> str:
+    """For what must not fail open: the peer's where the client's is not known."""
+    peer = _address_in(peer_of(request))
+    return network_of_request(request) or (network_of(peer) if peer else NOWHERE)
 
 
 def peer_of(request: HttpRequest) -> str:

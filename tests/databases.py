@@ -42,6 +42,8 @@ class Database:
             "EMAIL_HOST": "",
             "ALERT_EMAILS": "",
             "ALERT_URL": "",
+            # All who come in a test or a bench come from this machine.
+            "NEW_VISITORS_A_DAY": "100000",
         }
 
 

@@ -56,6 +56,8 @@ class Site:
             "EMAIL_HOST": "",
             "POLZA_API_KEY": "",
             "WORKERS": "3",
+            # All its people come from this machine.
+            "NEW_VISITORS_A_DAY": "100000",
         } | settings
         self.url = f"http://127.0.0.1:{self.settings['PORT']}"
         self.sandbox_url = f"http://127.0.0.1:{self.settings['SANDBOX_PORT']}"

@@ -54,6 +54,8 @@ SAYS = {
     "job_failed_says_why": "A failed job has no reason.",
     "job_notified_once": "A job whose mail went out is due another.",
     "job_form_once": "One form has made more than one job.",
+    "newcomer_number_within_allowed": "A newcomer's number lies outside of what was allowed.",
+    "newcomer_seat_taken_once": "A newcomer's seat is held by more than one visitor.",
     "picture_once_a_position": "Two pictures have the same place in a job.",
     "smoke_test_ended_with_a_verdict": "A smoke test's end and its verdict disagree.",
     "smoke_test_one_at_a_time": "Two smoke tests of one provider run at a time.",

@@ -2,6 +2,7 @@
 by its path."""
 
 import asyncio
+import math
 import os
 import uuid
 from collections.abc import AsyncIterator
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -25,7 +27,7 @@ from jobs import media
 from jobs.forms import PictureForm, fresh_form, is_form_key, new_form_key
 from jobs.models import Job, Picture
 from jobs.ordering import NotRetried, order_picture
-from jobs.sentences import refused_in_words
+from jobs.sentences import not_let_in, refused_in_words
 from jobs.states import OPEN, JobState
 from jobs.thumbnails import MEDIA_TYPE, thumbnail_of
 from jobs.views.errors import NotHere
@@ -33,7 +35,10 @@ from jobs.views.pages import show, tell, wants_part
 from jobs.views.rows import neighbours_of, own_jobs, own_picture
 from jobs.wording import MESSAGES
 from providers.download import TYPES
+from quotas import ledger, newcomers
 from quotas.ledger import Refused
+from quotas.models import Kind
+from quotas.networks import counted_network_of
 
 SHOWABLE = {media_type for media_type, _extension in TYPES.values()}
 CHUNK = 64 * 1024
@@ -53,14 +58,12 @@ def new_picture(request: HttpRequest) -> HttpResponse:
             form_key=form.cleaned_data["form_key"],
             now=timezone.now(),
             retry_of=own_jobs(request).filter(pk=form.cleaned_data["retry_of"]).first(),
+            network=counted_network_of(request),
         )
     except NotRetried as exc:
         return _explain_no_retry(request, form, exc.earlier)
     if isinstance(answer, Refused):
-        status = 409 if answer.why == "closed" else 429
-        return _form_page(
-            request, form, status=status, refused=refused_in_words(answer, timezone.now())
-        )
+        return _refuse(request, form, answer)
     return _go_to(request, reverse("job", args=[answer.pk]))
 
 
@@ -135,10 +138,35 @@ def _source(request: HttpRequest) -> Job | None:
 def _form_page(
     request: HttpRequest, form: PictureForm, *, status: int = 200, refused: str = ""
 ) -> HttpResponse:
-    context: dict[str, object] = {"form": form, "refused": refused}
+    context: dict[str, object] = {
+        "form": form,
+        "refused": refused,
+        "not_let_in": _not_let_in(request),
+    }
     return show(
         request, "new_picture.html", part="_picture_form.html", context=context, status=status
     )
+
+
+def _refuse(request: HttpRequest, form: PictureForm, refused: Refused) -> HttpResponse:
+    now = timezone.now()
+    status = 409 if refused.why == "closed" else 429
+    response = _form_page(request, form, status=status, refused=refused_in_words(refused, now))
+    if refused.why == "newcomers" and settings.NEW_VISITORS_A_DAY:
+        wait = refused.balance.renews_at - now
+        response["Retry-After"] = str(math.ceil(wait.total_seconds()))
+    return response
+
+
+def _not_let_in(request: HttpRequest) -> str:
+    """Why a visitor who is new could order nothing today; empty for everybody else."""
+    account, now = request.account, timezone.now()  # type: ignore[attr-defined]
+    if account.pk or not account.visitor:
+        return ""
+    day = ledger.utc_day(now)
+    if newcomers.has_room(counted_network_of(request), day):
+        return ""
+    return not_let_in(ledger.balance_of(account, Kind.IMAGE, day), now)
 
 
 def _explain_no_retry(request: HttpRequest, form: PictureForm, earlier: Job) -> HttpResponse:

@@ -29,6 +29,7 @@ def main() -> None:
             order=order,
             form_key=uuid.uuid4().hex,
             now=timezone.now(),
+            network="127.0.0.1",
         )
         cookie = get_cookie_signer(salt=COOKIE + COOKIE_SALT).sign(visitor)
         jobs.append(job.pk)

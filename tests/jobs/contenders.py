@@ -82,7 +82,11 @@ def place(account, times: int, key: str) -> dict:
     for number in range(times):
         fields = PictureOrder(prompt="a fox", aspect_ratio="1:1", offer=OFFER)
         form_key = f"{key} {number}"
-        got.append(order_picture(account=account(), order=fields, form_key=form_key, now=NOW))
+        got.append(
+            order_picture(
+                account=account(), order=fields, form_key=form_key, now=NOW, network="192.0.2.1"
+            )
+        )
     return {
         "jobs": [str(answer.pk) for answer in got if isinstance(answer, Job)],
         "refused": [answer.why for answer in got if not isinstance(answer, Job)],

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import CharField, F, ForeignKey
 
 from jobs.models import Job
-from quotas.models import Account, Alert, Allowance, Attempt, Grant, Plan
+from quotas.models import Account, Alert, Allowance, Attempt, Grant, Newcomer, Plan
 from tests.jobs.damages.planting import (
     attempt,
     calls,
@@ -215,3 +215,22 @@ def _(job):
     return Grant.objects.create(
         account=job.account, kind="image", day=now.date(), slots=0, reason="", granted_at=now
     ).pk
+
+
+@damage("newcomer_seat_taken_once", despite=("newcomer_seat_taken_once",))
+def _(job):
+    another = Account.objects.create(
+        visitor="another", plan=job.account.plan, created_at=job.created_at
+    )
+    return double(newcomer(job), account=another)
+
+
+@damage("newcomer_number_within_allowed", despite=("newcomer_number_within_allowed",))
+def _(job):
+    newcomer(job)
+    return harm(Newcomer.objects.all(), number=F("allowed") + 1)
+
+
+def newcomer(job) -> Newcomer:
+    seat = {"network": "192.0.2.1", "day": job.attempt.day, "number": 1, "allowed": 30}
+    return Newcomer.objects.create(account=job.account, taken_at=job.created_at, **seat)
