@@ -5,10 +5,11 @@ running, unknown or done. Outcome and money are separate columns.
 """
 
 import secrets
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Subquery
 from django.utils.translation import gettext_lazy as _
 
 from providers.states import ENDS, LET_GO, LIVE, WALL, CallState
@@ -42,6 +43,10 @@ class CallQuerySet(models.QuerySet["Call"]):
         """All but those that ended by evidence and cost nothing by the provider's word."""
         return self.exclude(state__in=[CallState.REJECTED, CallState.FAILED], cost=0)
 
+    def unsuccessful(self) -> "CallQuerySet":
+        """Read by the index on state, which leaves out the many that succeeded."""
+        return self.exclude(state=CallState.SUCCEEDED)
+
     def of_work(self, work: str) -> "CallQuerySet":
         return self.filter(work=work).order_by("pk")
 
@@ -63,7 +68,7 @@ class Call(models.Model):
     )
     after_rule = models.CharField(_("rule that allowed it"), max_length=40, blank=True)
     key_mark = models.CharField(max_length=16, blank=True, editable=False)
-    hook_token = models.CharField(max_length=43, unique=True, editable=False, default=new_token)
+    hook_token = models.CharField(max_length=43, editable=False, default=new_token)
 
     sent_at = models.DateTimeField(_("sent"))
     send_by = models.DateTimeField(_("not sent after"))
@@ -103,6 +108,8 @@ class Call(models.Model):
                 fields=["work"], condition=Q(state__in=WALL_STATES), name="call_wall"
             ),
             models.UniqueConstraint(fields=["provider", "reference"], name="call_reference_once"),
+            # No `unique=True`: PostgreSQL would get a second index, for LIKE.
+            models.UniqueConstraint(fields=["hook_token"], name="call_hook_token_once"),
             # A call that may still bring news is always looked at again.
             models.CheckConstraint(
                 condition=~Q(state__in=LIVE_STATES) | Q(poll_at__isnull=False),
@@ -134,12 +141,19 @@ class Call(models.Model):
         indexes = [
             models.Index(fields=["poll_at"], condition=Q(poll_at__isnull=False), name="call_due"),
             models.Index(fields=["work"], name="call_of_work"),
-            models.Index(fields=["state", "sent_at"], name="call_by_state"),
+            # Partial, so that a call that succeeds is not kept in them.
             models.Index(
-                fields=["provider", "model", "state", "-ended_at"], name="call_finished_of_model"
+                fields=["state", "sent_at"], condition=~Q(state="succeeded"), name="call_by_state"
             ),
+            models.Index(fields=["why", "-id"], condition=~Q(why=""), name="call_by_reason"),
+            # How long a model usually takes, and when it last answered.
+            models.Index(
+                fields=["provider", "model", "-ended_at"],
+                condition=Q(state="succeeded"),
+                name="call_finished_of_model",
+            ),
+            # What was spent in a day, before each call.
             models.Index(fields=["provider", "sent_at"], name="call_of_a_day"),
-            models.Index(fields=["why", "-id"], name="call_by_reason"),
         ]
 
     def __str__(self) -> str:
@@ -233,6 +247,12 @@ class SmokeTestQuerySet(models.QuerySet["SmokeTest"]):
         """The last one whose verdict is known."""
         ended = self.filter(provider=provider, ended_at__isnull=False)
         return ended.order_by("-began_at", "-pk").first()
+
+    def newest_of_each(self, providers: Iterable[str]) -> "SmokeTestQuerySet":
+        """One row a provider, each by the index, in one query."""
+        ended = SmokeTest.objects.filter(ended_at__isnull=False).order_by("-began_at", "-pk")
+        newest = [Subquery(ended.filter(provider=name).values("pk")[:1]) for name in providers]
+        return self.filter(pk__in=newest)
 
 
 class SmokeTest(models.Model):

@@ -10,10 +10,11 @@ from django.db.models import Count
 from django.utils.translation import gettext as _
 
 from jobs.board.figures import Flight
+from jobs.board.smoke_tests import Tested, tested_of
 from jobs.board.words import why_in_words
 from providers.durations import Recent, Usual, recent_of
 from providers.gates import STAFF, WHOLE
-from providers.models import Call, Gate
+from providers.models import Call, Gate, SmokeTest
 from providers.money import NOTHING, Spend
 from providers.registry import Offer, fallback_offers, known_names, offers
 
@@ -72,6 +73,7 @@ class Standing:
     flight: Flight
     speeds: tuple[Speed, ...]
     answers: Answers
+    tested: Tested
 
     @property
     def may_be_paused(self) -> bool:
@@ -91,6 +93,7 @@ class Rows:
     answers: dict[str, Answers] = field(default_factory=dict)
     spends: dict[str, dict[str, Spend]] = field(default_factory=dict)
     flights: dict[str, Flight] = field(default_factory=dict)
+    tests: dict[str, SmokeTest] = field(default_factory=dict)
 
 
 def gates_by_provider() -> dict[str, dict[str, Gate]]:
@@ -135,6 +138,7 @@ def _standing(name: str, rows: Rows, now: datetime) -> Standing:
         flight=rows.flights.get(name, Flight()),
         speeds=tuple(Speed(model, each.usual) for model, each in recent.items()),
         answers=rows.answers.get(name, Answers()),
+        tested=tested_of(rows.tests.get(name), now),
     )
 
 

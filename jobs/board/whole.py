@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from jobs.board import doubts, figures, house, standing, troubles, use
+from jobs.board import doubts, figures, house, smoke_tests, standing, troubles, use
 from jobs.board.bars import Chart
 from providers import money
 from providers.registry import known_names
@@ -68,6 +68,7 @@ def board_at(now: datetime) -> Board:
         answers=standing.answers_by_provider(now),
         spends=spends,
         flights=flights,
+        tests=smoke_tests.newest_tests(),
     )
     spending = spending_of(utc_day(now))
     names = use.names_of(spending.top)

@@ -10,7 +10,7 @@ from django_q.models import Schedule, Task
 
 from jobs.board import house, troubles
 from providers import ledger
-from providers.models import Call, Gate
+from providers.models import Call, Gate, SmokeTest
 from quotas.alerts import close_alert, open_alert
 from quotas.models import AlertKind, Grant
 from tests import rows
@@ -26,7 +26,7 @@ MINUTE = timedelta(minutes=1)
 
 @pytest.fixture
 def history(account, now):
-    """Three jobs and three alerts a count."""
+    """Three jobs, and two alerts and a smoke test a count."""
 
     def make(count: int) -> None:
         grant = {"account": account, "kind": "image", "day": now.date(), "slots": 1000}
@@ -38,6 +38,9 @@ def history(account, now):
                 open_alert(kind=kind, subject=f"{kind} {number}", now=now)
             Schedule.objects.create(name=f"plan {number}", func="a.b", task=f"{number}")
             Gate.objects.create(provider="sandbox", model=f"model {number}")
+            SmokeTest.objects.create(
+                provider="sandbox", began_at=now, ended_at=now, is_good=number % 2
+            )
 
     return make
 
@@ -57,7 +60,7 @@ def test_queries_are_as_many_for_three_rows_as_for_three_hundred(staff_client, h
     history(100)
     assert Call.objects.count() >= 300
     many = queries_of(staff_client, BOARD)
-    assert len(many) == len(few) == 23, "\n".join(many)
+    assert len(many) == len(few) == 24, "\n".join(many)
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "part"])

@@ -6,9 +6,10 @@ from decimal import Decimal
 
 import pytest
 
-from jobs.board import standing
-from providers.models import Gate
+from jobs.board import smoke_tests, standing
+from providers.models import Gate, SmokeTest
 from tests import rows
+from tests.jobs.conftest import text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 
@@ -21,6 +22,7 @@ def standing_of(name: str, now) -> standing.Standing:
         gates=standing.gates_by_provider(),
         recent=standing.recent_by_offer(),
         answers=standing.answers_by_provider(now),
+        tests=smoke_tests.newest_tests(),
     )
     return {each.name: each for each in standing.standings(found, now)}[name]
 
@@ -83,3 +85,43 @@ def test_spend_stands_against_the_cap(staff_client, account, now, settings):
     assert "cap reached" not in page
     rows.saving(account, now)
     assert "cap reached" in staff_client.get(BOARD).content.decode()
+
+
+def smoke_tested(began_at, **verdict) -> None:
+    ended = {"ended_at": began_at + MINUTE} if verdict else {}
+    columns = {"provider": "sandbox", "model": "m", "began_at": began_at}
+    SmokeTest.objects.create(**columns, **ended, **verdict)
+
+
+def test_a_provider_that_was_never_tested_says_so(now):
+    assert standing_of("sandbox", now).tested == smoke_tests.Tested("", "not tested yet")
+
+
+def test_the_newest_smoke_test_is_told_and_what_was_wrong(staff_client, now):
+    smoke_tested(now - 9 * MINUTE, is_good=False, words="Its key was refused.")
+    smoke_tested(now - 5 * MINUTE, is_good=True)
+    assert standing_of("sandbox", now).tested == smoke_tests.Tested(
+        "up", "good", "", now - 5 * MINUTE
+    )
+    smoke_tested(now - 2 * MINUTE, is_good=False, words="No picture after 10 minutes.")
+    smoke_tested(now)
+    found = standing_of("sandbox", now).tested
+    assert (found.word, found.at) == ("failed", now - 2 * MINUTE)
+    said = "failed 14 Mar 2026, 11:58 UTC No picture after 10 minutes."
+    assert said in text_of(staff_client.get(BOARD))
+
+
+def test_an_old_smoke_test_is_told_as_too_old_where_it_is_daily(settings, now):
+    smoke_tested(now - timedelta(hours=27), is_good=True)
+    assert standing_of("sandbox", now).tested.word == "good"
+    settings.SMOKE_DAILY = True
+    assert standing_of("sandbox", now).tested.word == "too old"
+
+
+def test_each_provider_has_its_own_smoke_test_in_one_query(now, django_assert_num_queries):
+    smoke_tested(now, is_good=True)
+    smoke_tested(now, is_good=False)
+    SmokeTest.objects.filter(is_good=False).update(provider="polza")
+    with django_assert_num_queries(1):
+        found = smoke_tests.newest_tests()
+    assert {name: test.is_good for name, test in found.items()} == {"sandbox": True, "polza": False}
