@@ -37,9 +37,9 @@ LOOKED_AT = {
 # Never ends by itself; `tests/site/test_live.py` reads it from a real server.
 STREAMS = {"job_stream"}
 READS = ("SELECT", "SAVEPOINT", "RELEASE SAVEPOINT")
-# Four for session, user, account and balance; then home: in progress, ended, their pictures,
-# heartbeats; gallery: the same and the pictures of what is in progress (none: no query); a job:
-# itself, its events, its call, its pictures, its next try.
+# Four for session, user, account and balance (the first two once a minute); then home: in progress,
+# ended, their pictures, heartbeats; gallery: the same and the pictures of what is in progress
+# (none: no query); a job: itself, its events, its call, its pictures, its next try.
 # A picture: itself with its job, its two neighbours.
 QUERIES = {"/": 4 + 4, "/gallery": 4 + 5, "/jobs/{job}": 4 + 5, "/images/{picture}": 4 + 3}
 
@@ -117,6 +117,7 @@ def test_gallerys_later_pages_cost_no_more(ana_client, history):
 def test_poll_for_tiles_costs_the_same_for_one_and_for_many(ana_client, account, history):
     history(10)
     ids = [str(job.pk) for job in account.jobs.filter(state="in_doubt")]
+    ana_client.get("/")
     one = queries_of(ana_client, f"/gallery?tiles={ids[0]}", headers=HTMX)
     many = queries_of(ana_client, f"/gallery?tiles={','.join(ids)}", headers=HTMX)
     assert len(one) == len(many)
