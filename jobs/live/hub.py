@@ -11,28 +11,21 @@ import time
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from datetime import datetime
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.utils import timezone
 
 from jobs.live.rendering import Rendered, render, render_and_close, versions_of
+from jobs.live.viewers import Door, Subscription
 from jobs.live.watchers import Watcher, leave_pool, watcher
+from jobs.recognition import Standing
 
 log = logging.getLogger(__name__)
 
 LOOK_FOR_STREAMS_EVERY = 1.0
 BACK_OFF = 1.0
-
-
-@dataclass(eq=False)
-class Subscription:
-    """One open stream. `woken` is set when there is something to send or to end."""
-
-    job_id: uuid.UUID
-    account_id: int
-    woken: asyncio.Event = field(default_factory=asyncio.Event)
-    replaced: bool = False
 
 
 class Hub:
@@ -42,6 +35,7 @@ class Hub:
         self.states: dict[uuid.UUID, Rendered] = {}
         self._by_job: dict[uuid.UUID, set[Subscription]] = defaultdict(set)
         self._by_account: dict[int, list[Subscription]] = defaultdict(list)
+        self._door = Door()
         self._first_looks: dict[uuid.UUID, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._watching = threading.Condition()
         self._watched: frozenset[uuid.UUID] = frozenset()
@@ -51,10 +45,13 @@ class Hub:
     def is_full(self) -> bool:
         return self.streams >= settings.LIVE_STREAMS
 
-    def subscribe(self, job_id: uuid.UUID, account_id: int) -> Subscription:
+    def subscribe(
+        self, job_id: uuid.UUID, account_id: int, standing: Standing | None = None
+    ) -> Subscription:
         """The newest of a person's streams wins: a third one ends the first."""
-        subscription = Subscription(job_id, account_id)
+        subscription = Subscription(job_id, account_id, standing)
         self.streams += 1
+        self._door.enter(subscription)
         self._by_job[job_id].add(subscription)
         mine = self._by_account[account_id]
         mine.append(subscription)
@@ -68,6 +65,7 @@ class Hub:
         """Forget a stream that ended, whatever ended it."""
         job_id, account_id = subscription.job_id, subscription.account_id
         self.streams -= 1
+        self._door.leave(subscription)
         self._by_job[job_id].discard(subscription)
         self._by_account[account_id].remove(subscription)
         if not self._by_account[account_id]:
@@ -113,6 +111,7 @@ class Hub:
                 self._wait_for_streams(watch)
                 if watch.wait(LOOK_FOR_STREAMS_EVERY):
                     self._render_news()
+                self._put_out(timezone.now())
             except Exception as exc:  # noqa: BLE001  a bad moment must not end live pages for good
                 log.warning("Live pages missed a look: %s", type(exc).__name__)
                 watch.close()
@@ -128,6 +127,11 @@ class Hub:
             rendered = render(job_id)
             if rendered:
                 self.loop.call_soon_threadsafe(self._publish, [rendered])
+
+    def _put_out(self, now: datetime) -> None:
+        """Whoever was banned or signed out sees no more."""
+        for subscription in self._door.those_out(now):
+            self.loop.call_soon_threadsafe(subscription.put_out)
 
     def _wait_for_streams(self, watch: Watcher) -> None:
         """Without a stream the thread sleeps and holds no connection."""

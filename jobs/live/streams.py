@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.views.decorators.http import require_GET
 
 from jobs.live.hub import Hub, hub
+from jobs.recognition import Standing, standing_of
 from jobs.views.rows import own_job
 
 COMMENT_EVERY = 15.0
@@ -30,23 +31,26 @@ async def job_stream(request: HttpRequest, job_id: uuid.UUID) -> HttpResponseBas
     here = hub()
     if here.is_full:
         return HttpResponse(status=503, headers={"Retry-After": str(ASK_AGAIN_AFTER)})
-    account_id = await sync_to_async(_account_that_owns)(request, job_id)
+    account_id, standing = await sync_to_async(_viewer)(request, job_id)
     response = StreamingHttpResponse(
-        _events(here, job_id, account_id), content_type="text/event-stream"
+        _events(here, job_id, account_id, standing), content_type="text/event-stream"
     )
     response["Cache-Control"] = "no-cache"
     response["X-Accel-Buffering"] = "no"
     return response
 
 
-def _account_that_owns(request: HttpRequest, job_id: uuid.UUID) -> int:
+def _viewer(request: HttpRequest, job_id: uuid.UUID) -> tuple[int, Standing | None]:
+    """The account that owns the job, and the session that the viewer is its owner by."""
     try:
-        return own_job(request, job_id).account_id
+        return own_job(request, job_id).account_id, standing_of(request)
     finally:
         connections.close_all()
 
 
-async def _events(here: Hub, job_id: uuid.UUID, account_id: int) -> AsyncIterator[bytes]:
+async def _events(
+    here: Hub, job_id: uuid.UUID, account_id: int, standing: Standing | None = None
+) -> AsyncIterator[bytes]:
     """Subscribes when it is first read, so that a stream nobody reads leaves nothing behind."""
     _give_thread_back()
     # Of a crowd that came at once each one found a place to be free.
@@ -54,12 +58,15 @@ async def _events(here: Hub, job_id: uuid.UUID, account_id: int) -> AsyncIterato
         yield close("full")
         return
     ends_at = here.loop.time() + LONGEST
-    subscription = here.subscribe(job_id, account_id)
+    subscription = here.subscribe(job_id, account_id, standing)
     sent = 0
     try:
         await here.state_of(job_id)
         while not _viewer_left():
             subscription.woken.clear()
+            if subscription.is_out:
+                yield close("signed_out")
+                return
             state = here.states.get(job_id)
             if state and state.version > sent:
                 sent = state.version

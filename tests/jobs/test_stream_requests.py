@@ -59,7 +59,7 @@ class Viewer:
 def owner(monkeypatch):
     """The look-up of the job's owner; a test may put another in its place."""
     looked_up = [lambda: 7]
-    monkeypatch.setattr(streams, "_account_that_owns", lambda request, job_id: looked_up[-1]())
+    monkeypatch.setattr(streams, "_viewer", lambda request, job_id: (looked_up[-1](), None))
     return looked_up
 
 

@@ -164,3 +164,15 @@ def test_what_nobody_looks_at_is_forgotten():
 
     hub = asyncio.run(come_and_go())
     assert (hub.states, hub._by_job, hub._by_account) == ({}, {}, {})
+
+
+def test_whoever_was_put_out_sees_no_more():
+    async def scenario(hub):
+        await subscribed(hub)
+        hub._publish([state(1)])
+        await asyncio.sleep(0.01)
+        hub._publish([state(2)])
+        [subscription] = hub._by_job[JOB]
+        subscription.put_out()
+
+    assert read(scenario) == [state(1).event, streams.close("signed_out")]
