@@ -37,7 +37,10 @@ class Job(models.Model):
     """What a person asked for. `version` grows with every change that a page can show."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    account = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="jobs")
+    # Found by `job_newest_of_account`.
+    account = models.ForeignKey(
+        Account, on_delete=models.PROTECT, related_name="jobs", db_index=False
+    )
     attempt = models.OneToOneField(Attempt, null=True, blank=True, on_delete=models.PROTECT)
     kind = models.CharField(_("kind"), max_length=20)
     state = models.CharField(_("state"), max_length=15, choices=JobState.choices)

@@ -16,9 +16,17 @@ from providers.models import Call, CallDay, CallQuerySet, Gate, SmokeTest
 from providers.money import Spend
 from providers.registry import known_names
 from providers.staff import ChoiceFilter, ReadOnlyAdmin
+from providers.states import CallState
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
+
+
+class StateFilter(ChoiceFilter):
+    title = _("state")
+    parameter_name = "state__exact"
+    choices_of_column = CallState.choices
+    index_leaves_out = CallState.SUCCEEDED
 
 
 class ProviderFilter(ChoiceFilter):
@@ -31,6 +39,7 @@ class WhyFilter(ChoiceFilter):
     title = _("reason")
     parameter_name = "why"
     choices_of_column = [(kind, kind) for kind in get_args(Kind)]
+    index_leaves_out = ""
 
 
 class InDoubtFilter(admin.SimpleListFilter):
@@ -45,12 +54,17 @@ class InDoubtFilter(admin.SimpleListFilter):
         return calls.in_doubt(timezone.now()) if self.value() == "yes" else calls
 
 
+BY_TIME = ("state__exact", "provider")
+
+
 class CallAdmin(ReadOnlyAdmin):
     """Registered with what staff may decide about a call, which takes more than this room knows."""
 
     list_display = ("id", "work", "provider", "model", "state", "why", "reference",
                     "shown_cost", "shown_estimate", "sent_at", "ended_at")  # fmt: skip
-    list_filter = ("state", ProviderFilter, WhyFilter, InDoubtFilter)
+    list_filter = (StateFilter, ProviderFilter, WhyFilter, InDoubtFilter)
+    narrowest_first = ("q", "in_doubt", "state__exact", "why", "provider")
+    most_rows_are = CallState.SUCCEEDED
     ordering = ("-id",)
     search_fields = ("work",)
     search_help_text = _("A work, the job's id in it, or the provider's id")
@@ -58,18 +72,17 @@ class CallAdmin(ReadOnlyAdmin):
     class Media:
         css = {"all": ["admin.css"]}
 
-    @admin.display(description=_("cost"), ordering="cost")
+    @admin.display(description=_("cost"))
     def shown_cost(self, call: Call) -> str:
         return _money(call.cost, call.currency)
 
-    @admin.display(description=_("estimate"), ordering="cost_estimate")
+    @admin.display(description=_("estimate"))
     def shown_estimate(self, call: Call) -> str:
         return _money(call.cost_estimate, call.currency)
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
-        """Newest first, in the order of the index where a provider or a state is asked for."""
-        is_of_index = {"provider", "state__exact"} & request.GET.keys()
-        return ("-sent_at",) if is_of_index else self.ordering
+        """Newest first, in the order of the index that they are found by."""
+        return ("-sent_at",) if self.leader(request) in BY_TIME else self.ordering
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet, search_term: str

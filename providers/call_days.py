@@ -42,7 +42,7 @@ class Sums:
 def foldable(now: datetime) -> QuerySet[Call]:
     """Ended long ago, pursued by nobody, contradicted by nothing, named by no later call."""
     followed = Call.objects.filter(after=OuterRef("pk"))
-    return Call.objects.filter(
+    return Call.objects.unsuccessful().filter(
         ~Exists(followed),
         state__in=FOLDED,
         late_outcome="",

@@ -29,8 +29,8 @@ class CallQuerySet(models.QuerySet["Call"]):
         return self.filter(poll_at__lte=now).order_by("poll_at")
 
     def live(self) -> "CallQuerySet":
-        """Read by the index of those that are looked at, as all of them are."""
-        return self.filter(state__in=LIVE_STATES, poll_at__isnull=False)
+        """Read by the index on state, or that of those that are looked at, as all of them are."""
+        return self.unsuccessful().filter(state__in=LIVE_STATES, poll_at__isnull=False)
 
     def in_doubt(self, now: datetime) -> "CallQuerySet":
         return self.live().filter(

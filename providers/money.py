@@ -71,7 +71,7 @@ def spent_between(provider: str, currency: str, begins: datetime, ends: datetime
 def spend_of(providers: Iterable[str], now: datetime) -> dict[str, dict[str, Spend]]:
     """By provider and currency, in three queries that each read their own rows alone. The days are
     those of `providers`; what is at risk or possibly charged is told of whoever was asked."""
-    given_up = Call.objects.filter(
+    given_up = Call.objects.unsuccessful().filter(
         state=CallState.GIVEN_UP, late_outcome__in=("", CallState.ACCEPTED)
     )
     sums = {
