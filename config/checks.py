@@ -59,6 +59,20 @@ def check_public_url(**kwargs: object) -> list[CheckMessage]:
 
 
 @register()
+def check_proxies(**kwargs: object) -> list[CheckMessage]:
+    if settings.PUBLIC_URL and not settings.PROXIES_ARE_SAID:
+        return [
+            Warning(
+                "PUBLIC_URL is set, but TRUSTED_PROXIES is not.",
+                hint="Behind a proxy all people look like one to what is bounded by network: say"
+                " how many of your own stand before the site, or 0.",
+                id="counterfoil.W002",
+            )
+        ]
+    return []
+
+
+@register()
 def check_providers(**kwargs: object) -> list[CheckMessage]:
     found: list[CheckMessage] = []
     for setting, offers in _offers_by_setting().items():

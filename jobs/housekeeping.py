@@ -25,6 +25,8 @@ from jobs.models import Event, Job, StaffAction
 from jobs.states import ENDS, JobState
 from providers import call_days
 from providers.models import Call
+from quotas import newcomers
+from quotas.models import Newcomer
 
 log = logging.getLogger(__name__)
 
@@ -161,6 +163,14 @@ def tidy_visitors(now: datetime) -> int:
     return sum(wishes.expire_result(job_id, now) for job_id in some)
 
 
+# Networks that new visitors came from: no longer than they count
+
+
+def tidy_newcomers(now: datetime) -> int:
+    some = list(newcomers.forgettable(now).order_by().values_list("pk", flat=True)[:BATCH])
+    return Newcomer.objects.filter(pk__in=some).delete()[0]
+
+
 # Files that no row names: rests of runs and deletions that died, and drafts
 
 
@@ -177,5 +187,6 @@ CHORES = (
     Chore("failed tasks", lambda now: _failures(now).count(), tidy_failures),
     Chore("calls", lambda now: _calls(now).count(), tidy_calls),
     Chore("pictures of visitors", lambda now: _visitors_jobs(now).count(), tidy_visitors),
+    Chore("newcomers", lambda now: newcomers.forgettable(now).count(), tidy_newcomers),
     Chore("files", lambda now: sum(1 for _ in _orphans(now)), tidy_files),
 )

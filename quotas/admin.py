@@ -1,4 +1,4 @@
-"""Plans, accounts, grants, the ledger and alerts for staff.
+"""Plans, accounts, grants, the ledger, newcomers and alerts for staff.
 
 The ledger is read, never edited: goodwill is a grant. No query here grows with the tables.
 """
@@ -25,7 +25,17 @@ from django.utils.translation import gettext_lazy as _
 from quotas.accounts import NEEDED_PLANS
 from quotas.balances import balances_of
 from quotas.ledger import Balance, balance_of, utc_day
-from quotas.models import Account, Alert, AlertKind, Allowance, Attempt, Grant, Kind, Plan
+from quotas.models import (
+    Account,
+    Alert,
+    AlertKind,
+    Allowance,
+    Attempt,
+    Grant,
+    Kind,
+    Newcomer,
+    Plan,
+)
 from quotas.states import AttemptState
 
 MOST_COUNTED = 5000
@@ -238,6 +248,24 @@ class AttemptAdmin(BigTableAdmin):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Attempt | None = None) -> bool:
+        return False
+
+
+@admin.register(Newcomer)
+class NewcomerAdmin(BigTableAdmin):
+    """Read only; housekeeping forgets the networks of days that are over."""
+
+    list_display = ("id", "network", "day", "number", "allowed", "account", "taken_at")
+    list_filter = (DayFilter,)
+    list_select_related = ("account",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Newcomer | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Newcomer | None = None) -> bool:
         return False
 
 

@@ -37,9 +37,13 @@ def check_everything(records: Records) -> None:
 
 
 def check_settings() -> None:
-    errors = [found for found in run_checks() if isinstance(found, CheckError)]
+    all_found = run_checks()
+    errors = [found for found in all_found if isinstance(found, CheckError)]
     if errors:
         raise Refused(f"{errors[0].msg} {errors[0].hint or ''} ({errors[0].id})")
+    for found in all_found:
+        if not found.is_silenced():
+            say(f"counterfoil: {found.msg} {found.hint or ''} ({found.id})")
 
 
 def check_data_folder() -> None:

@@ -7,10 +7,12 @@ from itertools import chain
 
 import pytest
 from django.conf import settings as site
+from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
 from jobs import audit
+from jobs.housekeeping import tidy
 from jobs.models import Event, Job, Stage
 from jobs.ordering import PictureOrder, order_picture
 from quotas.accounts import account_of_visitor
@@ -176,6 +178,22 @@ class TestRefused:
         assert "Only people with an account can order here." in text_of(response)
         assert "Retry-After" not in response
         assert not Account.objects.exists()
+
+
+def test_networks_are_forgotten_after_the_day_that_follows(come, clock, now):
+    """The visitors and what they made stay."""
+    come()
+    assert tidy(now + timedelta(days=1), seconds=60)["newcomers"] == 0
+    assert tidy(now.replace(hour=0) + timedelta(days=2), seconds=60)["newcomers"] == 1
+    assert (Newcomer.objects.count(), Account.objects.count(), Job.objects.count()) == (0, 1, 1)
+
+
+def test_a_dry_run_counts_them(come, clock, now, capsys):
+    come()
+    clock.move_to(now + timedelta(days=2))
+    call_command("tidy", "--dry-run")
+    assert re.search(r"newcomers\D+1\b|\b1 newcomers", capsys.readouterr().out)
+    assert Newcomer.objects.exists()
 
 
 def test_audit_finds_nothing_wrong(come):
