@@ -26,6 +26,11 @@ TRUSTED_PROXIES = env.read_int("TRUSTED_PROXIES", 0, most=10)
 NEW_VISITORS_A_DAY = env.read_int("NEW_VISITORS_A_DAY", 30, most=10**6)
 DATABASE_URL = env.read_secret("DATABASE_URL")
 REDIS_URL = env.read_url("REDIS_URL", schemes=("redis", "rediss"))
+RATE_LIMITS = env.read_choice(
+    "RATE_LIMITS", "REDIS" if REDIS_URL else "MEMORY", ("MEMORY", "REDIS", "OFF")
+)
+if RATE_LIMITS == "REDIS" and not REDIS_URL:
+    raise ImproperlyConfigured("RATE_LIMITS is REDIS, but REDIS_URL is not set")
 DEBUG = env.read_bool("DEBUG", False)
 SECRET_KEY = env.read_secret("SECRET_KEY") or data_dir.read_or_make_secret_key(DATA_DIR)
 
@@ -172,6 +177,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "config.charset.utf8_alone",
     "jobs.middleware.visitor",
+    "jobs.middleware.RateLimits",
 ]
 
 ROOT_URLCONF = "config.urls"

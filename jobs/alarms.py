@@ -26,7 +26,8 @@ from providers import gates, money
 from providers.models import Call, Gate, SmokeTest
 from providers.registry import fallback_offers, known_names, offers
 from quotas import alerts
-from quotas.models import Alert, AlertKind
+from quotas.ledger import utc_day
+from quotas.models import Alert, AlertKind, Unmeasured
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +37,8 @@ DOUBT_LASTS = timedelta(hours=1)
 MISSED_LATELY = timedelta(hours=1)
 SHUT_LASTS = timedelta(minutes=5)
 CONTRADICTION_LASTS = timedelta(days=1)
+# A little more than each process takes to tell again.
+UNMEASURED_LASTS = timedelta(seconds=150)
 STEPS_OF_SPEND = (50, 80, 100)
 
 
@@ -171,7 +174,20 @@ def smoke_tests(now: datetime) -> Iterator[Trouble]:
             yield Trouble(name, words)
 
 
-# The limiter's own, once there is one, is another line here.
+def unmeasured_requests(now: datetime) -> Iterator[Trouble]:
+    """The limiter failing open: told by each web process while it lasts, once a minute."""
+    lately = Unmeasured.objects.filter(
+        day__gte=utc_day(now - UNMEASURED_LASTS), last_at__gt=now - UNMEASURED_LASTS
+    )
+    for row in lately.order_by("why", "-day"):
+        words = _("%(many)s requests were let through on %(day)s: %(why)s") % {
+            "many": row.requests,
+            "day": f"{row.day:%d %b}",
+            "why": row.get_why_display(),
+        }
+        yield Trouble(row.why, words)
+
+
 WATCHES: dict[AlertKind, Watch] = {
     AlertKind.IN_DOUBT: in_doubt_for_long,
     AlertKind.OVERDUE: missed_deadlines,
@@ -181,6 +197,7 @@ WATCHES: dict[AlertKind, Watch] = {
     AlertKind.SPEND: spent_budgets,
     AlertKind.SILENT: silent_parts,
     AlertKind.SMOKE: smoke_tests,
+    AlertKind.LIMITER: unmeasured_requests,
 }
 
 

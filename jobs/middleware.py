@@ -13,9 +13,12 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
+from jobs.limits import endpoint_of, windows_of
 from jobs.sign_in import bring_along
+from jobs.views.limited import limited_page
 from jobs.visitors import known_visitor, remember_visitor
 from quotas import accounts
+from quotas.limiter import limiter
 from quotas.models import Account
 
 
@@ -29,6 +32,25 @@ def visitor(get_response: Callable[[HttpRequest], HttpResponse]):
         return response
 
     return middleware
+
+
+class RateLimits:
+    """Counts every request that gets as far as this, also one to nowhere and one whose form is not
+    ours. The answer waits until the form's token was checked: only then is what it holds shown."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        limited = limiter().check(windows_of(request))
+        if limited and not endpoint_of(request):
+            return limited_page(request, limited)
+        request.limited = limited  # type: ignore[attr-defined]
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *args: object) -> HttpResponse | None:
+        limited = request.limited  # type: ignore[attr-defined]
+        return limited_page(request, limited) if limited else None
 
 
 @receiver(user_logged_in)

@@ -35,6 +35,7 @@ from quotas.models import (
     Kind,
     Newcomer,
     Plan,
+    Unmeasured,
 )
 from quotas.states import AttemptState
 
@@ -266,6 +267,23 @@ class NewcomerAdmin(BigTableAdmin):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Newcomer | None = None) -> bool:
+        return False
+
+
+@admin.register(Unmeasured)
+class UnmeasuredAdmin(BigTableAdmin):
+    """Read only: what the limiter let through without measuring it, day by day."""
+
+    list_display = ("id", "day", "why", "requests", "last_at")
+    list_filter = (DayFilter,)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Unmeasured | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Unmeasured | None = None) -> bool:
         return False
 
 

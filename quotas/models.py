@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from quotas.states import AttemptState
+from quotas.states import AttemptState, WhyUnmeasured
 
 
 class Kind(models.TextChoices):
@@ -172,6 +172,8 @@ class AlertKind(models.TextChoices):
     SPEND = "spend", _("budget of the day")
     SILENT = "silent", _("no sign of life")
     SMOKE = "smoke", _("smoke test failed or stale")
+    ALLOWANCE = "allowance", _("metered allowance")
+    LIMITER = "limiter", _("limiter lets requests through unmeasured")
 
 
 class AlertQuerySet(models.QuerySet["Alert"]):
@@ -274,3 +276,22 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.day} #{self.slot} {self.state}"
+
+
+class Unmeasured(models.Model):
+    """Requests of a day that the limiter let through without measuring them, by reason."""
+
+    day = models.DateField(_("UTC day"))
+    why = models.CharField(_("why"), max_length=20, choices=WhyUnmeasured.choices)
+    requests = models.PositiveBigIntegerField(_("requests"))
+    last_at = models.DateTimeField(_("last"))
+
+    class Meta:
+        verbose_name = _("unmeasured requests of a day")
+        verbose_name_plural = _("unmeasured requests")
+        constraints = [
+            models.UniqueConstraint(fields=["day", "why"], name="unmeasured_one_a_day"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.why}: {self.requests}"

@@ -11,7 +11,8 @@ import pytest
 import redis
 from django.contrib.auth import get_user_model
 
-from quotas import accounts
+from quotas import accounts, unmeasured
+from quotas.limiter import limiter
 from tests import databases
 
 pytest_plugins = ["tests.fakes"]
@@ -23,6 +24,13 @@ REDIS = "redis://127.0.0.1:6379/5"
 @pytest.fixture
 def now() -> datetime:
     return datetime(2026, 3, 14, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def fresh_limits(monkeypatch):
+    """Nobody has asked for anything yet; what is let through unmeasured is told by no thread."""
+    limiter.cache_clear()
+    monkeypatch.setattr(unmeasured, "tally", unmeasured.Tally(set_timer=lambda *_: None))
 
 
 @pytest.fixture

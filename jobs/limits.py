@@ -1,0 +1,139 @@
+"""How much of what one person and one network may do: the rules, endpoint by endpoint.
+
+Everything counts as a page but what is named here; nothing is ruled by how its address begins.
+A person is a signed-in user, or the visitor of a signed cookie; who has neither is counted with
+all of the same network, by its far higher ceiling alone. What a fresh cookie must not buy more of
+is counted by network always.
+"""
+
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.core.exceptions import BadRequest, SuspiciousOperation
+from django.http import HttpRequest
+from django.http.request import UnreadablePostError
+from django.urls import Resolver404, ResolverMatch, resolve
+
+from jobs.snapshots import account_key_of
+from jobs.visitors import known_visitor
+from quotas import unmeasured
+from quotas.limiter import Rule, Window
+from quotas.networks import network_of_request
+from quotas.states import WhyUnmeasured
+
+MINUTE, TEN_MINUTES = timedelta(minutes=1), timedelta(minutes=10)
+LONGEST_NAME = 150
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Of one thing: so much a person, and so much a network."""
+
+    person: Rule
+    network: Rule
+    fresh_cookie_helps: bool = True
+    """False: a network's people are counted together as well, not only those without a cookie."""
+
+
+def limit(name: str, most: int, within: timedelta, *, network: int) -> Limit:
+    return Limit(Rule(name, most, within), Rule(f"{name} of a network", network, within))
+
+
+def strict(name: str, most: int, within: timedelta) -> Limit:
+    many = Rule(f"{name} of a network", 10 * most, within)
+    return Limit(Rule(name, most, within), many, fresh_cookie_helps=False)
+
+
+PAGES = limit("pages", 100, MINUTE, network=2_000)
+POLLS = limit("polls", 600, MINUTE, network=10_000)
+PICTURES = limit("pictures", 600, MINUTE, network=10_000)
+HOOKS = limit("hooks", 3_000, MINUTE, network=3_000)
+ORDERS = strict("orders", 20, MINUTE)
+UPLOADS = strict("uploads", 10, MINUTE)
+SIGN_IN = strict("sign-in", 10, MINUTE)
+SIGN_UP = strict("sign-up", 5, TEN_MINUTES)
+PASSWORD_RESET = strict("password reset", 3, TEN_MINUTES)
+SECOND_FACTOR = strict("second factor", 10, MINUTE)
+SIGN_IN_NAME = Rule("sign-in by name", 20, TEN_MINUTES)
+
+# They tell machines that the site lives, and pages what has changed: each costs next to nothing,
+# and streams have a bound of their own (LIVE_STREAMS). Static files never come as far as this.
+UNLIMITED = frozenset({"healthz", "readyz", "job_stream"})
+# What a page asks for by itself, or many of at once.
+INSTEAD_OF_PAGES = {
+    "picture_file": PICTURES,
+    "picture_thumbnail": PICTURES,
+    "hook": HOOKS,
+}
+POLLED = frozenset({"home", "job", "gallery", "admin:dashboard"})
+# Counted besides, when it is posted. Those whose pages are still to come stand here already.
+POSTED = {
+    "sign_in": SIGN_IN,
+    "admin:login": SIGN_IN,
+    "second_factor": SECOND_FACTOR,
+    "sign_up": SIGN_UP,
+    "password_reset": PASSWORD_RESET,
+    "new_picture": ORDERS,
+    "upload": UPLOADS,
+}
+
+
+def endpoint_of(request: HttpRequest) -> str:
+    """The name of the address asked for, with its namespace; empty where there is nothing."""
+    match = _match_of(request)
+    return match.view_name if match else ""
+
+
+def windows_of(request: HttpRequest) -> Iterator[Window]:
+    endpoint = endpoint_of(request)
+    if endpoint in UNLIMITED:
+        return
+    person, network = _person_of(request), network_of_request(request)
+    for limit in _limits_of(request, endpoint):
+        yield from _windows_of(limit, person, network)
+    if request.method == "POST" and POSTED.get(endpoint) is SIGN_IN:
+        yield from _window_of_name(request)
+
+
+def _match_of(request: HttpRequest) -> ResolverMatch | None:
+    try:
+        return resolve(request.path_info)
+    except Resolver404:
+        return None
+
+
+def _limits_of(request: HttpRequest, endpoint: str) -> Iterator[Limit]:
+    if request.method == "POST" and endpoint in POSTED:
+        yield POSTED[endpoint]
+    is_part = request.method in ("GET", "HEAD") and bool(request.htmx)  # type: ignore[attr-defined]
+    yield POLLS if is_part and endpoint in POLLED else INSTEAD_OF_PAGES.get(endpoint, PAGES)
+
+
+def _windows_of(limit: Limit, person: str | None, network: str | None) -> Iterator[Window]:
+    if person:
+        yield Window(limit.person, person)
+    if person and limit.fresh_cookie_helps:
+        return
+    if network:
+        yield Window(limit.network, f"network {network}")
+    else:
+        unmeasured.note(WhyUnmeasured.NO_ADDRESS)
+
+
+def _person_of(request: HttpRequest) -> str | None:
+    user = account_key_of(request)
+    visitor = None if user else known_visitor(request)
+    return f"user {user}" if user else f"visitor {visitor}" if visitor else None
+
+
+def _window_of_name(request: HttpRequest) -> Iterator[Window]:
+    """As the sign-in form itself reads the name; in whatever case, since people mix that up."""
+    try:
+        name = request.POST.get("username", "")
+    except (BadRequest, SuspiciousOperation, UnreadablePostError):
+        return
+    name = unicodedata.normalize("NFKC", name[:LONGEST_NAME]).strip().casefold()
+    if name:
+        yield Window(SIGN_IN_NAME, f"name {name}")

@@ -1,0 +1,93 @@
+"""Too much of something: said on the page it is about, with what was typed kept.
+
+No refusal is tried again by itself. htmx swaps it where the form stands, or, for what is no form
+of its own, into the place of messages; whatever else was posted comes back with a button that
+sends it once more.
+"""
+
+import math
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.cache import patch_cache_control
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from jobs.forms import PictureForm
+from jobs.views.pages import show, wants_part
+from jobs.views.sign_in import SignInForm
+from quotas.limiter import Limited
+
+STATUS = 429
+# Never sent back in a page.
+SECRET = ("password", "csrfmiddlewaretoken")
+
+
+def limited_page(request: HttpRequest, limited: Limited) -> HttpResponse:
+    response = _page(request, limited_in_words(limited.seconds))
+    response["Retry-After"] = str(limited.seconds)
+    patch_cache_control(response, private=True, no_cache=True)
+    return response
+
+
+def limited_in_words(seconds: int) -> str:
+    if seconds <= 90:
+        return _("Too many tries from here. Try again in %(seconds)s s.") % {"seconds": seconds}
+    minutes = math.ceil(seconds / 60)
+    return ngettext(
+        "Too many tries from here. Try again in %(minutes)s minute.",
+        "Too many tries from here. Try again in %(minutes)s minutes.",
+        minutes,
+    ) % {"minutes": minutes}
+
+
+def _page(request: HttpRequest, says: str) -> HttpResponse:
+    is_post = request.method == "POST"
+    if is_post and request.path == reverse("new_picture"):
+        return _picture_form(request, says)
+    if is_post and request.path == reverse("sign_in"):
+        return _sign_in(request, says)
+    return _message(request, says) if wants_part(request) else _whole_page(request, says)
+
+
+def _picture_form(request: HttpRequest, says: str) -> HttpResponse:
+    context: dict[str, object] = {"form": PictureForm(request.POST), "refused": says}
+    return show(
+        request, "new_picture.html", part="_picture_form.html", context=context, status=STATUS
+    )
+
+
+def _sign_in(request: HttpRequest, says: str) -> HttpResponse:
+    """The form is not bound: to check it would be to try the password."""
+    form = SignInForm(request, initial={"username": request.POST.get("username", "")})
+    del form.fields["username"].widget.attrs["autofocus"]
+    context = {"form": form, "refused": says, "next": request.POST.get("next", "")}
+    return render(request, "sign_in.html", context, status=STATUS)
+
+
+def _message(request: HttpRequest, says: str) -> HttpResponse:
+    response = render(request, "ui/_limited.html", {"says": says}, status=STATUS)
+    response["HX-Retarget"] = ".messages"
+    response["HX-Reswap"] = "innerHTML"
+    return response
+
+
+def _whole_page(request: HttpRequest, says: str) -> HttpResponse:
+    context = {
+        "title": _("A little slower, please"),
+        "says": says,
+        "again": request.get_full_path(),
+        "posted": _posted(request) if request.method == "POST" else None,
+    }
+    return render(request, "limited.html", context, status=STATUS)
+
+
+def _posted(request: HttpRequest) -> list[tuple[str, str]]:
+    """What was typed, but no secret."""
+    return [
+        (name, value)
+        for name, values in request.POST.lists()
+        for value in values
+        if not name.startswith(SECRET)
+    ]

@@ -1,0 +1,146 @@
+"""How often, at the most: refuses what is too much, and stands in nobody's way when it cannot tell.
+
+    windows ──> Limiter.check ──> None       let through: measured, or not to be measured
+                                  Limited    full: by which rule, and for how long
+
+It fails open. A store that is absent, raises, hangs, lies or is full, and a rule that makes no
+sense, let the request through; each such request is counted (`quotas.unmeasured`), so that staff
+are told. Nothing is written for a request, but in the store of the counts: this process's memory,
+or Redis.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache, partial
+from typing import Protocol
+
+from django.conf import settings
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+from limits import RateLimitItem, RateLimitItemPerSecond
+from limits.storage import RedisStorage
+from limits.strategies import MovingWindowRateLimiter
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from quotas import unmeasured
+from quotas.limiter_guard import BUDGET, Guard, NotMeasured, StoreLied
+from quotas.limiter_memory import BoundedMemory
+from quotas.states import WhyUnmeasured
+
+CLOCKS_DIFFER = 1.0
+"""Seconds, between the machines that share a store."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """At most so many in any stretch of time this long, of one key."""
+
+    name: str
+    most: int
+    within: timedelta
+
+    def item(self) -> RateLimitItem:
+        if self.most < 1 or self.within < timedelta(seconds=1):
+            raise ValueError(f"the rule {self.name} lets nothing through")
+        return RateLimitItemPerSecond(self.most, int(self.within.total_seconds()), self.name)
+
+
+@dataclass(frozen=True)
+class Window:
+    """What a rule counts for one key. Keys of any text stay apart."""
+
+    rule: Rule
+    key: str
+
+    @property
+    def identifier(self) -> str:
+        """Short, and nothing of a person in the store."""
+        return salted_hmac("limits", self.key, algorithm="sha256").hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class Limited:
+    rule: Rule
+    seconds: int
+    """After which one more is let through, at least 1."""
+
+
+class Limits(Protocol):
+    def check(self, windows: Iterable[Window]) -> Limited | None: ...
+
+
+class NoLimits:
+    def check(self, windows: Iterable[Window]) -> Limited | None:
+        return None
+
+
+class Limiter:
+    def __init__(self, counts_of: Callable[[Rule], MovingWindowRateLimiter], guard: Guard) -> None:
+        self._counts_of = counts_of
+        self._guard = guard
+
+    def check(self, windows: Iterable[Window]) -> Limited | None:
+        """Count the request in each window up to the first that is full. Never raises, not even
+        where finding out which windows fails."""
+        try:
+            # Before the store is asked: a bad rule says nothing about the store.
+            found = [(window, window.rule.item()) for window in windows]
+            return self._guard.ask(lambda: self._first_full(found)) if found else None
+        except NotMeasured as exc:
+            unmeasured.note(exc.why)
+        except Exception:  # noqa: BLE001 - whatever it is, it must not be the outage
+            unmeasured.note(WhyUnmeasured.FAULT)
+        return None
+
+    def _first_full(self, windows: Sequence[tuple[Window, RateLimitItem]]) -> Limited | None:
+        for window, item in windows:
+            counts = self._counts_of(window.rule)
+            if not counts.hit(item, window.identifier):
+                return _refusal(window, counts, item)
+        return None
+
+
+def _refusal(window: Window, counts: MovingWindowRateLimiter, item: RateLimitItem) -> Limited:
+    """A refusal counts only where the store's own numbers bear it out."""
+    stats = counts.get_window_stats(item, window.identifier)
+    left = stats.reset_time - timezone.now().timestamp()
+    longest = window.rule.within.total_seconds()
+    if stats.remaining > 0 or not -CLOCKS_DIFFER <= left <= longest + CLOCKS_DIFFER:
+        raise StoreLied
+    return Limited(window.rule, min(max(1, math.ceil(left)), math.ceil(longest)))
+
+
+@cache
+def limiter() -> Limits:
+    """The one of this process."""
+    if settings.RATE_LIMITS == "OFF":
+        return NoLimits()
+    return in_redis(settings.REDIS_URL) if settings.RATE_LIMITS == "REDIS" else in_memory()
+
+
+def in_memory() -> Limiter:
+    """Each rule has a store of its own, so that a flood of one pushes out nothing of another."""
+
+    @cache
+    def counts_of(rule: Rule) -> MovingWindowRateLimiter:
+        return MovingWindowRateLimiter(
+            BoundedMemory(forgot=partial(unmeasured.note, WhyUnmeasured.FULL))
+        )
+
+    return Limiter(counts_of, Guard(budget=None))
+
+
+def in_redis(url: str) -> Limiter:
+    """Whatever the client would wait for or try again is cut: the guard decides about that."""
+    store = RedisStorage(
+        url,
+        key_prefix=f"{settings.Q_CLUSTER['name']}-limits",
+        socket_timeout=BUDGET,
+        socket_connect_timeout=BUDGET,
+        retry=Retry(NoBackoff(), 0),  # type: ignore[arg-type]
+    )
+    counts = MovingWindowRateLimiter(store)
+    return Limiter(lambda rule: counts, Guard(budget=BUDGET))

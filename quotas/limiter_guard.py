@@ -1,0 +1,122 @@
+"""Stands between the limiter and a store that may be absent, raise, hang or lie.
+
+    closed ──(FAILURES in a row)──> open ──(PROBE_EVERY)──> one question ──answered──> closed
+                                     ▲                          │
+                                     └────────unanswered────────┘
+
+An answer has BUDGET seconds; a store that may make one wait is asked on a thread of the guard's
+own, so that whoever hangs there holds one of THREADS and no request. Nobody waits at all while the
+breaker is open.
+"""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import BoundedSemaphore, Lock
+from typing import TypeVar
+
+import redis
+
+from quotas.states import WhyUnmeasured
+
+T = TypeVar("T")
+
+BUDGET = 0.05
+FAILURES = 3
+PROBE_EVERY = 1.0
+THREADS = 8
+
+
+class NotMeasured(Exception):
+    """The store gave no answer that can be used."""
+
+    def __init__(self, why: WhyUnmeasured) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class StoreLied(Exception):
+    """The store said something that cannot be so."""
+
+
+class Guard:
+    def __init__(
+        self, *, budget: float | None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`budget` None: the store is this process's memory, and cannot hang."""
+        self._breaker = Breaker(clock)
+        self._line = Line(budget) if budget else None
+
+    def ask(self, question: Callable[[], T]) -> T:
+        """Raises NotMeasured."""
+        if not self._breaker.may_ask():
+            raise NotMeasured(self._breaker.why)
+        try:
+            answer = self._line.ask(question) if self._line else question()
+        except Exception as exc:
+            why = why_of(exc)
+            self._breaker.failed(why)
+            raise NotMeasured(why) from exc
+        self._breaker.answered()
+        return answer
+
+
+def why_of(exc: Exception) -> WhyUnmeasured:
+    if isinstance(exc, NotMeasured):
+        return exc.why
+    if isinstance(exc, StoreLied):
+        return WhyUnmeasured.LIES
+    return (
+        WhyUnmeasured.HANGS
+        if isinstance(exc, (TimeoutError, redis.TimeoutError))
+        else WhyUnmeasured.RAISES
+    )
+
+
+class Breaker:
+    """Whether to ask at all. `why` is the last failure's."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        self._failures = 0
+        self._ask_at = 0.0
+        self.why = WhyUnmeasured.RAISES
+
+    def may_ask(self) -> bool:
+        """Of those who ask while it is open one gets through, each PROBE_EVERY seconds."""
+        if self._failures < FAILURES:
+            return True
+        with self._lock:
+            if self._clock() < self._ask_at:
+                return False
+            self._ask_at = self._clock() + PROBE_EVERY
+            return True
+
+    def failed(self, why: WhyUnmeasured) -> None:
+        with self._lock:
+            self.why = why
+            self._failures += 1
+            self._ask_at = self._clock() + PROBE_EVERY
+
+    def answered(self) -> None:
+        if self._failures:
+            with self._lock:
+                self._failures = 0
+
+
+class Line:
+    """The way to a store elsewhere: a few threads; who waits for one and its answer has BUDGET."""
+
+    def __init__(self, budget: float) -> None:
+        self._budget = budget
+        self._free = BoundedSemaphore(THREADS)
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="limiter")
+
+    def ask(self, question: Callable[[], T]) -> T:
+        until = time.monotonic() + self._budget
+        if not self._free.acquire(timeout=self._budget):
+            raise TimeoutError
+        answer: Future[T] = self._threads.submit(question)
+        answer.add_done_callback(lambda _: self._free.release())
+        return answer.result(timeout=max(0, until - time.monotonic()))

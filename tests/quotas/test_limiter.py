@@ -1,0 +1,144 @@
+"""The limiter: refuses exactly where the rule says, and lets through when it cannot tell."""
+
+import uuid
+from datetime import timedelta
+
+import pytest
+import time_machine
+from limits.strategies import MovingWindowRateLimiter
+
+from quotas import limiter_memory, unmeasured
+from quotas.limiter import Limited, Limiter, Rule, Window, in_memory, in_redis
+from quotas.limiter_guard import Guard
+from quotas.states import WhyUnmeasured
+
+RULE = Rule("pages", 5, timedelta(seconds=60))
+ANA, BEN = Window(RULE, "user 1"), Window(RULE, "user 2")
+
+
+@pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.redis)])
+def limits(request, settings) -> Limiter:
+    settings.Q_CLUSTER = {"name": f"test-{uuid.uuid4()}"}
+    if request.param == "memory":
+        return in_memory()
+    return in_redis(request.getfixturevalue("redis_url"))
+
+
+@pytest.fixture
+def clock(now):
+    with time_machine.travel(now, tick=False) as traveller:
+        yield traveller
+
+
+def spend(limits: Limiter, window: Window, many: int = RULE.most) -> None:
+    assert [limits.check([window]) for _ in range(many)] == [None] * many
+
+
+def test_one_more_than_the_rule_is_refused(limits, clock):
+    spend(limits, ANA)
+    assert limits.check([ANA]) == Limited(RULE, 60)
+
+
+def test_refusal_says_when_one_more_is_let_through(limits, clock):
+    spend(limits, ANA, 1)
+    clock.shift(20)
+    spend(limits, ANA, 4)
+    refused = limits.check([ANA])
+    clock.shift(refused.seconds - 1)
+    assert limits.check([ANA]) == Limited(RULE, 1)
+    clock.shift(1.01)
+    assert limits.check([ANA]) is None
+
+
+def test_no_stretch_of_time_holds_more_than_the_rule(limits, clock):
+    clock.shift(59)
+    spend(limits, ANA)
+    clock.shift(2)
+    assert limits.check([ANA]) == Limited(RULE, 58)
+
+
+def test_refused_tries_do_not_count(limits, clock):
+    spend(limits, ANA)
+    for _ in range(20):
+        clock.shift(1)
+        assert limits.check([ANA])
+    clock.shift(40.01)
+    assert limits.check([ANA]) is None
+
+
+def test_keys_never_share_a_window(limits, clock):
+    spend(limits, ANA)
+    assert limits.check([BEN]) is None
+
+
+def test_rules_never_share_a_window(limits, clock):
+    spend(limits, ANA)
+    other = Rule("polls", RULE.most, RULE.within)
+    assert limits.check([Window(other, ANA.key)]) is None
+
+
+@pytest.mark.parametrize("key", ["user 1/5", "user 1 ", "USER 1", "user\x001", "", "é" * 5000])
+def test_keys_that_look_alike_are_apart(limits, clock, key):
+    spend(limits, ANA)
+    assert limits.check([Window(RULE, key)]) is None
+
+
+def test_first_full_window_refuses(limits, clock):
+    narrow = Rule("orders", 2, timedelta(seconds=10))
+    both = [ANA, Window(narrow, "user 1")]
+    assert [limits.check(both) for _ in range(2)] == [None, None]
+    assert limits.check(both) == Limited(narrow, 10)
+
+
+def test_a_clock_that_is_set_back_refuses_nobody(limits, clock):
+    spend(limits, ANA)
+    clock.shift(-3600)
+    assert limits.check([ANA]) is None
+
+
+@pytest.mark.parametrize(("most", "seconds"), [(0, 60), (-1, 60), (5, 0)])
+def test_a_bad_rule_lets_through(limits, most, seconds):
+    bad = Window(Rule("bad", most, timedelta(seconds=seconds)), "user 1")
+    assert [limits.check([bad]) for _ in range(10)] == [None] * 10
+    assert unmeasured.tally.counts() == {WhyUnmeasured.FAULT: 10}
+
+
+def test_a_bad_rule_takes_no_other_along(limits, clock):
+    test_a_bad_rule_lets_through(limits, 0, 60)
+    spend(limits, ANA)
+    assert limits.check([ANA])
+
+
+def test_a_fault_in_finding_the_windows_lets_through(limits):
+    assert limits.check(1 / 0 for _ in "x") is None
+    assert unmeasured.tally.counts() == {WhyUnmeasured.FAULT: 1}
+
+
+def test_nothing_of_a_person_is_in_the_store(limits, clock):
+    limits.check([ANA])
+    assert "user" not in ANA.identifier
+
+
+def test_memory_holds_a_bounded_number_of_keys(clock):
+    memory = limiter_memory.BoundedMemory(most_keys=100)
+    for number in range(1000):
+        assert memory.acquire_entry(f"key {number}", 5, 60)
+    assert len(memory) == 100
+
+
+def test_a_key_that_still_counted_and_had_to_go_is_told(clock):
+    told = []
+    memory = limiter_memory.BoundedMemory(most_keys=1, forgot=lambda: told.append(1))
+    memory.acquire_entry("a", 5, 60)
+    clock.shift(61)
+    memory.acquire_entry("b", 5, 60)
+    assert told == []
+    memory.acquire_entry("c", 5, 60)
+    assert told == [1]
+
+
+def test_a_full_memory_lets_through(clock):
+    memory = limiter_memory.BoundedMemory(most_keys=2, forgot=lambda: unmeasured.note(WhyUnmeasured.FULL))
+    limits = Limiter(lambda rule: MovingWindowRateLimiter(memory), Guard(budget=None))
+    assert [limits.check([Window(RULE, str(n))]) for n in range(50)] == [None] * 50
+    assert unmeasured.tally.counts() == {WhyUnmeasured.FULL: 48}

@@ -1,0 +1,163 @@
+"""A store of the counts that fails in any way: nobody is refused, nobody waits, and it is known."""
+
+import threading
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from limits import WindowStats
+
+from quotas import limiter_guard, unmeasured
+from quotas.limiter import Limiter, Rule, Window, in_redis
+from quotas.limiter_guard import BUDGET, FAILURES, PROBE_EVERY, THREADS, Guard
+from quotas.states import WhyUnmeasured
+from tests.quotas.broken_store import relay_to
+from tests.site_process import free_port, wait_until
+
+RULE = Rule("pages", 5, timedelta(seconds=60))
+ANA = Window(RULE, "user 1")
+MANY = 1000
+
+
+class Store:
+    """Stands for the library's strategy. `answer` is what each question does."""
+
+    def __init__(self, answer) -> None:
+        self.answer = answer
+        self.asked = 0
+
+    def hit(self, item, identifier):
+        self.asked += 1
+        return self.answer()
+
+    def get_window_stats(self, item, identifier):
+        return self.answer()
+
+
+def raises():
+    raise ConnectionError
+
+
+def limiter_of(store, **options) -> Limiter:
+    return Limiter(lambda rule: store, Guard(**({"budget": BUDGET} | options)))
+
+
+def check_many(limits: Limiter, many: int = MANY) -> list:
+    with ThreadPoolExecutor(20) as people:
+        return list(people.map(lambda _: limits.check([ANA]), range(many)))
+
+
+@pytest.fixture
+def relay(redis_url, settings):
+    settings.Q_CLUSTER = {"name": f"test-{uuid.uuid4()}"}
+    with relay_to(redis_url) as relay:
+        yield relay
+
+
+def test_a_store_that_raises_lets_through_and_is_left_alone():
+    store = Store(raises)
+    limits = limiter_of(store, clock=lambda: 0.0)
+    assert check_many(limits) == [None] * MANY
+    assert FAILURES <= store.asked <= FAILURES + THREADS
+    assert unmeasured.tally.counts() == {WhyUnmeasured.RAISES: MANY}
+
+
+def test_a_store_that_hangs_holds_up_nobody_for_long():
+    released = threading.Event()
+    store = Store(released.wait)
+    limits = limiter_of(store, clock=lambda: 0.0)
+    begun = time.monotonic()
+    assert check_many(limits) == [None] * MANY
+    assert time.monotonic() - begun < 5 * 2 * BUDGET * FAILURES
+    released.set()
+    assert store.asked <= THREADS
+    assert unmeasured.tally.counts() == {WhyUnmeasured.HANGS: MANY}
+
+
+@pytest.mark.parametrize("lie", [None, "no", 0, (0, 0), (float("nan"), 0), ("x", "y"), object()])
+def test_a_store_that_lies_refuses_nobody(lie):
+    store = Store(lambda: False)
+    store.get_window_stats = lambda *_: lie
+    assert check_many(limiter_of(store), 50) == [None] * 50
+
+
+@pytest.mark.parametrize("reset_in", [-2, 3600, float("inf"), float("nan")])
+def test_a_refusal_that_ends_at_no_possible_time_is_a_lie(reset_in):
+    store = Store(lambda: False)
+    store.get_window_stats = lambda *_: WindowStats(time.time() + reset_in, 0)
+    assert limiter_of(store).check([ANA]) is None
+    assert unmeasured.tally.counts() == {WhyUnmeasured.LIES: 1}
+
+
+def test_an_open_breaker_asks_once_in_a_while():
+    clock = iter(n * PROBE_EVERY / 10 for n in range(10_000)).__next__
+    store = Store(raises)
+    limits = limiter_of(store, clock=clock, budget=None)
+    for _ in range(FAILURES):
+        limits.check([ANA])
+    for _ in range(100):
+        limits.check([ANA])
+    assert store.asked < FAILURES + 15
+
+
+def test_a_store_that_is_back_is_asked_again():
+    times = [0.0]
+    store = Store(raises)
+    limits = limiter_of(store, clock=lambda: times[0])
+    check_many(limits, 20)
+    store.answer = lambda: True
+    before = store.asked
+    times[0] += PROBE_EVERY
+    for _ in range(20):
+        limits.check([ANA])
+    assert store.asked == before + 20
+
+
+def test_who_waits_for_a_thread_waits_no_longer_than_the_budget(monkeypatch):
+    monkeypatch.setattr(limiter_guard, "THREADS", 1)
+    released = threading.Event()
+    limits = limiter_of(Store(released.wait))
+    begun = time.monotonic()
+    check_many(limits, 5)
+    assert time.monotonic() - begun < 5 * 5 * BUDGET
+    released.set()
+
+
+@pytest.mark.redis
+def test_a_store_that_was_never_there(settings):
+    settings.Q_CLUSTER = {"name": "test"}
+    limits = in_redis(f"redis://127.0.0.1:{free_port()}/0")
+    assert check_many(limits) == [None] * MANY
+    assert sum(unmeasured.tally.counts().values()) == MANY
+
+
+@pytest.mark.redis
+@pytest.mark.parametrize("way", ["gone", "silent", "cut", "garbage", "nothing"])
+def test_redis_fails_and_comes_back(relay, way):
+    limits = in_redis(relay.url)
+    assert limits.check([ANA]) is None
+    assert not unmeasured.tally.counts()
+    relay.way, before = way, relay.asked
+    relay.drop()
+    assert check_many(limits) == [None] * MANY
+    # A question to Redis is up to three requests of its client: the connection's, and a script.
+    assert relay.asked - before <= 3 * (FAILURES + THREADS)
+    assert sum(unmeasured.tally.counts().values()) == MANY
+    relay.way = "through"
+    wait_until(lambda: any(limits.check([Window(RULE, "user 2")]) for _ in range(RULE.most + 1)))
+
+
+@pytest.mark.redis
+def test_redis_that_goes_in_the_middle_of_a_request(relay):
+    limits = in_redis(relay.url)
+    killer = threading.Timer(0.05, relay.drop)
+    relay_gone = threading.Timer(0.05, setattr, [relay, "way", "gone"])
+    people = [Window(RULE, str(number)) for number in range(MANY)]
+    relay_gone.start()
+    killer.start()
+    with ThreadPoolExecutor(20) as crowd:
+        answers = list(crowd.map(lambda window: limits.check([window]), people))
+    assert answers == [None] * MANY
+    killer.join()

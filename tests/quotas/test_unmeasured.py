@@ -1,0 +1,111 @@
+"""What was let through unmeasured: counted, told once a minute, kept where it cannot be written."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import DatabaseError
+
+from quotas import unmeasured
+from quotas.models import Unmeasured
+from quotas.states import WhyUnmeasured
+from quotas.unmeasured import TELL_EVERY, TELL_FIRST_AFTER, Tally
+from tests.site_process import wait_until
+
+RAISES, FULL = WhyUnmeasured.RAISES, WhyUnmeasured.FULL
+
+
+@pytest.fixture
+def timers():
+    return []
+
+
+@pytest.fixture
+def tally(timers):
+    return Tally(set_timer=lambda seconds, act: timers.append(seconds))
+
+
+def rows() -> dict[str, int]:
+    return dict(Unmeasured.objects.order_by("why").values_list("why", "requests"))
+
+
+@pytest.mark.django_db
+def test_a_day_has_one_row_a_reason(tally, now):
+    for why in (RAISES, RAISES, FULL):
+        tally.note(why)
+    tally.tell(now)
+    tally.note(RAISES)
+    tally.tell(now + timedelta(hours=1))
+    assert rows() == {"full": 1, "raises": 3}
+    assert Unmeasured.objects.get(why=RAISES).last_at == now + timedelta(hours=1)
+
+
+@pytest.mark.django_db
+def test_each_day_has_its_own(tally, now):
+    for day in (now, now + timedelta(days=1)):
+        tally.note(RAISES)
+        tally.tell(day)
+    assert list(Unmeasured.objects.values_list("requests", flat=True)) == [1, 1]
+
+
+@pytest.mark.django_db
+def test_the_first_is_told_at_once_and_then_once_a_minute(tally, timers, now):
+    for _ in range(1000):
+        tally.note(RAISES)
+    assert timers == [TELL_FIRST_AFTER]
+    tally.tell(now)
+    tally.note(RAISES)
+    assert timers[1] == pytest.approx(TELL_EVERY, abs=5)
+
+
+@pytest.mark.django_db
+def test_one_line_is_logged_for_a_thousand_requests(tally, now, caplog):
+    for _ in range(1000):
+        tally.note(RAISES)
+    tally.tell(now)
+    assert [record.getMessage() for record in caplog.records] == [
+        "Requests let through without a measure: raises 1000"
+    ]
+
+
+@pytest.mark.django_db
+def test_without_a_database_the_sums_are_kept(tally, now, monkeypatch):
+    tally.note(RAISES)
+    with monkeypatch.context() as broken:
+        broken.setattr(unmeasured, "record", _fails)
+        tally.tell(now)
+    tally.note(RAISES)
+    tally.tell(now)
+    assert rows() == {"raises": 2}
+
+
+@pytest.mark.django_db
+def test_nothing_is_told_where_nothing_was_noted(tally, now, caplog):
+    tally.tell(now)
+    assert rows() == {}
+    assert not caplog.records
+
+
+def test_many_threads_lose_none(tally):
+    crowd = [threading.Thread(target=_note_many, args=[tally]) for _ in range(8)]
+    for thread in crowd:
+        thread.start()
+    for thread in crowd:
+        thread.join()
+    assert tally.counts() == {RAISES: 8000}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_thread_of_its_own_tells(now, monkeypatch):
+    monkeypatch.setattr(unmeasured, "TELL_FIRST_AFTER", 0.01)
+    Tally().note(RAISES)
+    wait_until(lambda: rows() == {"raises": 1})
+
+
+def _fails(*_args) -> None:
+    raise DatabaseError
+
+
+def _note_many(tally: Tally) -> None:
+    for _ in range(1000):
+        tally.note(RAISES)
