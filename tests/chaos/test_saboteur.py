@@ -1,0 +1,60 @@
+"""The saboteur is at work until every point was met or missed and every sleeper was woken."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from config.drill.plan import Act
+from config.drill.records import Log
+from config.drill.saboteur import Saboteur
+
+UNDONE: list[str] = []
+
+
+@pytest.fixture
+def saboteur(tmp_path):
+    UNDONE.clear()
+    house = SimpleNamespace(point_file=tmp_path / "point", wake_all=lambda: None)
+    stores = SimpleNamespace(hurt=lambda what, pick: lambda: UNDONE.append(what))
+    return Saboteur(house, stores, Log(lambda: 0.0))
+
+
+def test_what_lasts_is_waited_for(saboteur):
+    saboteur.act(Act(0, "store", "lock", seconds=60))
+    saboteur.tend()
+    assert saboteur.is_at_work()
+    assert UNDONE == []
+
+
+def test_what_is_over_is_undone(saboteur):
+    saboteur.act(Act(0, "store", "lock", seconds=0))
+    saboteur.tend()
+    assert not saboteur.is_at_work()
+    assert UNDONE == ["lock"]
+
+
+def test_a_point_that_nobody_reached_is_waited_for(saboteur, tmp_path):
+    saboteur.act(Act(0, "point kill", "submit_answered"))
+    assert saboteur.is_at_work()
+    saboteur.tend()
+    assert (tmp_path / "point").read_text() == "submit_answered:kill"
+    assert saboteur.is_at_work()
+
+
+def test_a_point_that_was_met_is_noted(saboteur, tmp_path):
+    saboteur.act(Act(0, "point kill", "submit_answered"))
+    saboteur.tend()
+    (tmp_path / "point").rename(tmp_path / "point.hit")
+    saboteur.tend()
+    assert saboteur.done["point kill submit_answered"] == 1
+    assert not saboteur.is_at_work()
+
+
+def test_healed_it_leaves_nothing_armed(saboteur, tmp_path):
+    saboteur.act(Act(0, "point kill", "submit_answered"))
+    saboteur.act(Act(0, "store", "lock", seconds=60))
+    saboteur.tend()
+    saboteur.heal()
+    assert not saboteur.is_at_work()
+    assert UNDONE == ["lock"]
+    assert not (tmp_path / "point").exists()
