@@ -21,6 +21,7 @@ from jobs import leases, staff
 from jobs.models import Deed, Event, Job, Picture, StaffAction, Stage
 from jobs.views import board as boards
 from jobs.views import staff as desks
+from jobs.views.attach import attach
 from providers import admin as providers_admin
 from providers.models import Call, Gate
 from providers.staff import ChoiceFilter, ReadOnlyAdmin, ReadOnlyInline, uuids_from
@@ -170,7 +171,7 @@ class CallAdmin(WithDoors, providers_admin.CallAdmin):
         return [
             path("check-now/", _door(desks.check_now), name="check_now"),
             path("<int:pk>/give-back/", _door(desks.give_back), name="give_back"),
-            path("<int:pk>/attach/", _door(desks.attach), name="attach"),
+            path("<int:pk>/attach/", _door(attach), name="attach"),
             *super().get_urls(),
         ]
 

@@ -114,7 +114,9 @@ def of_give_back(call: Call, job: Job | None, now: datetime) -> list[str]:
 
 def of_attach(call: Call) -> list[str]:
     says = [
-        _("The provider is asked about the run of this id, for up to %(days)s days.")
+        _("The provider is asked about this id first; what it does not confirm is not attached."),
+        _("You see its answer, and attach the id or not."),
+        _("Once attached, it is asked about the run of this id for up to %(days)s days.")
         % {"days": settings.RESULT_RETENTION.days},
         _("The picture of that run is given to the person who asked for this one."),
     ]

@@ -77,9 +77,10 @@ def give_back(call_id: int, decision: Decision) -> None:
 
 
 @transaction.atomic
-def attach(call_id: int, reference: str, decision: Decision) -> None:
+def attach(call_id: int, reference: str, decision: Decision, **seen: str) -> None:
     """Polled like any other from here on: a run that is unknown becomes accepted, and of a call
-    that had ended the truth is learned late."""
+    that had ended the truth is learned late. What was seen of the id before (`jobs.sightings`)
+    stays with the entry."""
     call, job = _locked(call_id)
     _refuse(why_not_attached(call, job) or why_not_taken(call, reference))
     if job:
@@ -88,7 +89,7 @@ def attach(call_id: int, reference: str, decision: Decision) -> None:
     if recorded.call.reference != reference:
         # Another call was given the same id in this moment.
         raise Refused(why_not_taken(call, reference) or _overtaken())
-    facts = {"reference": reference}
+    facts = {"reference": reference, **seen}
     _entry(Deed.ATTACH, decision, call=call, job=job, facts=facts).save()
 
 

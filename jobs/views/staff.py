@@ -48,18 +48,6 @@ class ReasonForm(forms.Form):
     )
 
 
-class AttachForm(ReasonForm):
-    reference = forms.CharField(
-        label=gettext_lazy("The provider's id"),
-        max_length=200,
-        help_text=gettext_lazy(
-            "As the provider's own history shows it. Compare model and time with the call: what"
-            " lies under a wrong id is given to the wrong person, and an id cannot be changed."
-        ),
-    )
-    field_order = ("reference", "reason")
-
-
 @dataclass(frozen=True)
 class Desk:
     """A decision that is laid before staff."""
@@ -101,7 +89,7 @@ def check_now(request: HttpRequest) -> HttpResponse:
         known=foresight.table_of(calls, now, why_not),
         will=foresight.of_check(calls, able),
         refused="" if able else next(iter(why_not.values()), _("No call was chosen.")),
-        back=_page_of(calls[0]) if len(calls) == 1 else reverse("admin:providers_call_changelist"),
+        back=page_of(calls[0]) if len(calls) == 1 else reverse("admin:providers_call_changelist"),
     )
 
     def do(decision: staff.Decision, said: dict[str, str]) -> str:
@@ -109,7 +97,7 @@ def check_now(request: HttpRequest) -> HttpResponse:
         told = ngettext("%(count)s call is asked about.", "%(count)s calls are asked about.", asked)
         return told % {"count": asked}
 
-    return _decide(request, desk, do)
+    return decide(request, desk, do)
 
 
 @only_with("providers.view_call", GIVE_BACK)
@@ -123,35 +111,14 @@ def give_back(request: HttpRequest, pk: int) -> HttpResponse:
         known=foresight.table_of([call], now),
         will=foresight.of_give_back(call, job, now),
         refused=refusals.why_not_given_back(call, job, now),
-        back=_page_of(call),
+        back=page_of(call),
     )
 
     def do(decision: staff.Decision, said: dict[str, str]) -> str:
         staff.give_back(pk, decision)
         return _("The slot was given back.")
 
-    return _decide(request, desk, do)
-
-
-@only_with("providers.view_call", ATTACH)
-def attach(request: HttpRequest, pk: int) -> HttpResponse:
-    now = timezone.now()
-    call = get_object_or_404(Call, pk=pk)
-    desk = Desk(
-        title=_("Attach the provider's id"),
-        yes=_("Attach the id"),
-        known=foresight.table_of([call], now),
-        will=foresight.of_attach(call),
-        refused=refusals.why_not_attached(call, staff.job_of(call)),
-        back=_page_of(call),
-        form=AttachForm,
-    )
-
-    def do(decision: staff.Decision, said: dict[str, str]) -> str:
-        staff.attach(pk, said["reference"], decision)
-        return _("The id was attached; the call is asked about by it.")
-
-    return _decide(request, desk, do)
+    return decide(request, desk, do)
 
 
 @only_with("quotas.view_grant", REVOKE)
@@ -170,7 +137,7 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
         staff.revoke(pk, decision)
         return _("The grant was taken back.")
 
-    return _decide(request, desk, do)
+    return decide(request, desk, do)
 
 
 @only_with("jobs.view_job", RESUME)
@@ -195,7 +162,7 @@ def resume(request: HttpRequest) -> HttpResponse:
         told = ngettext("%(count)s job goes on.", "%(count)s jobs go on.", resumed)
         return told % {"count": resumed}
 
-    return _decide(request, desk, do)
+    return decide(request, desk, do)
 
 
 def doors_of_job(request: HttpRequest, job: Job) -> list[tuple[str, str]]:
@@ -219,7 +186,7 @@ def doors_of(request: HttpRequest, call: Call) -> list[tuple[str, str]]:
     return doors
 
 
-def _decide(
+def decide(
     request: HttpRequest, desk: Desk, do: Callable[[staff.Decision, dict[str, str]], str]
 ) -> HttpResponse:
     form = desk.form(request.POST or None)
@@ -234,6 +201,18 @@ def _decide(
         else:
             messages.success(request, told)
             return redirect(desk.back)
+    return lay_before(request, desk, form, refused=refused, status=status)
+
+
+def lay_before(
+    request: HttpRequest,
+    desk: Desk,
+    form: ReasonForm,
+    *,
+    refused: str,
+    status: int,
+    **more: object,
+) -> HttpResponse:
     context = {
         **admin.site.each_context(request),
         "title": desk.title,
@@ -241,6 +220,7 @@ def _decide(
         "form": form,
         "refused": refused,
         "is_final": bool(desk.refused),
+        **more,
     }
     return TemplateResponse(request, "admin/decide.html", context, status=status)
 
@@ -258,5 +238,5 @@ def _back_to(jobs: Sequence[Job]) -> str:
     return reverse("admin:jobs_job_changelist")
 
 
-def _page_of(call: Call) -> str:
+def page_of(call: Call) -> str:
     return reverse("admin:providers_call_change", args=[call.pk])

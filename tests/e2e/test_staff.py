@@ -61,6 +61,14 @@ def confirm(page: Page, yes: str, **fields: str) -> None:
     page.get_by_role("button", name=yes).click()
 
 
+def attach_seen(page: Page) -> None:
+    """Once the provider has confirmed the id."""
+    expect(page.get_by_role("heading", name="What the provider says of this id")).to_be_visible()
+    expect(page.locator(".errornote")).to_have_count(0)
+    page.get_by_role("button", name="Attach the id").click()
+    expect_told(page, "The id was attached. The provider says:")
+
+
 def expect_told(page: Page, text: str) -> None:
     expect(page.locator(".messagelist")).to_contain_text(text)
 
@@ -112,8 +120,8 @@ def test_the_slot_goes_back_and_the_picture_comes_all_the_same(site, page, staff
 
     open_call(desk, job)
     found = {"The provider's id": run_of(site, job)}
-    decide(desk, "Attach the provider's id", "Attach the id", **found)
-    expect_told(desk, "The id was attached")
+    decide(desk, "Attach the provider's id", "Ask the provider", **found)
+    attach_seen(desk)
     come_back_until(site, page, "Ready")
     expect(page.locator("main")).to_contain_text("this picture took none")
     expect_quota(page, "3 of 3 left today")
@@ -130,12 +138,14 @@ def test_a_lost_call_is_given_its_id(site, page, someone, staff, troubles, scrip
     job = job_of(page)
     open_call(desk, job)
     found = {"The provider's id": run_of(site, job_of(other))}
-    decide(desk, "Attach the provider's id", "Attach the id", **found)
+    decide(desk, "Attach the provider's id", "Ask the provider", **found)
     expect(desk.locator(".errornote")).to_contain_text("This id is that of another call: number")
     expect(desk.get_by_label("Reason:")).to_have_value(REASON)
     expect_state(page, "Confirming")
-    confirm(desk, "Attach the id", **{"The provider's id": run_of(site, job)})
-    expect_told(desk, "The id was attached")
+    confirm(desk, "Ask the provider", **{"The provider's id": "gen_of_nobody"})
+    expect(desk.locator(".errornote")).to_contain_text("The provider does not confirm this id")
+    confirm(desk, "Ask the provider", **{"The provider's id": run_of(site, job)})
+    attach_seen(desk)
     expect_state(page, "Ready")
     expect(page.locator("main")).to_contain_text("Staff found the request at the provider.")
     expect_quota(page, "2 of 3 left today")

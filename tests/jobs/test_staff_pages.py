@@ -158,13 +158,6 @@ def test_the_slot_is_given_back(staff_client, lost, account, now):
     assert Job.objects.get().state == "failed"
 
 
-def test_an_id_is_attached(staff_client, lost):
-    fields = {"reference": "  gen_found ", "reason": "seen in their history"}
-    text = text_of(staff_client.post(door("attach", lost), fields, follow=True))
-    assert "The id was attached" in text
-    assert Call.objects.get().reference == "gen_found"
-
-
 def test_an_id_of_another_call_is_refused_and_the_form_kept(staff_client, lost, account, now):
     taken = rows.call_of(rows.generating(account, now))
     fields = {"reference": taken.reference, "reason": "seen in their history"}

@@ -1,0 +1,107 @@
+"""What a provider says of an id before staff attach it to a call: asked for, shown, then decided.
+
+    look ──> confirmed: it knows such a run ──> shown with what speaks against it ──> attach
+      └────> anything else, or a run that began before the call was sent ──> refused
+
+An id that lies in the provider's history may be a stranger's. So none is attached that the
+provider does not confirm under our key, nor unseen; its answer is followed in the same deed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from jobs import hints, staff, ticker
+from jobs.foresight import Table
+from jobs.hints import Confirmed
+from jobs.staff import Decision, Refused
+from providers import lost
+from providers.answers import Done, Failed, Listing, NoAnswer, Run, Running, Why
+from providers.models import Call
+from providers.registry import is_known, provider_named
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """`run` is the row of the provider's own list around the call; None where it shows none."""
+
+    reference: str
+    answer: Confirmed | NoAnswer
+    run: Run | None = None
+
+
+def look(call: Call, reference: str, now: datetime) -> Sighting:
+    """Asks the provider twice; never inside a transaction."""
+    if not is_known(call.provider):
+        return Sighting(reference, NoAnswer(Why("config", text="not among the settings")))
+    answer = hints.ask(call.provider, reference)
+    if isinstance(answer, NoAnswer):
+        return Sighting(reference, answer)
+    return Sighting(reference, answer, _in_list(call, reference, now))
+
+
+def why_not(call: Call, seen: Sighting) -> str:
+    if isinstance(seen.answer, NoAnswer):
+        why = seen.answer.why
+        said = {"says": why.code or why.text or f"HTTP {why.http}"}
+        return (
+            _("The provider does not confirm this id now (%(says)s). Nothing was attached.") % said
+        )
+    if seen.run and seen.run.created_at < call.sent_at - lost.SKEW:
+        return _("The run of this id began at %(time)s, before the call was sent.") % {
+            "time": _moment(seen.run.created_at)
+        }
+    return ""
+
+
+def warnings_of(call: Call, seen: Sighting) -> list[str]:
+    """What speaks against it without proof: lists name models and times in their own way."""
+    if seen.run is None:
+        return [_("The provider's list of the time of the call does not show it.")]
+    found = []
+    if seen.run.model != call.model:
+        found.append(_("It is of another model than the call."))
+    if seen.run.created_at > call.answer_by + lost.SKEW:
+        found.append(_("It began after the answer to the call was due."))
+    return found
+
+
+def table_of(seen: Sighting) -> Table:
+    run = seen.run
+    heads = [_("Provider's id"), _("State"), _("Model"), _("Begun")]
+    listed = [run.model, _moment(run.created_at)] if run else ["–", "–"]
+    return Table(heads, [[seen.reference, words_of(seen), *listed]])
+
+
+def words_of(seen: Sighting) -> str:
+    match seen.answer:
+        case Confirmed(_, Done(artifacts)):
+            return _("done, results: %(count)s") % {"count": len(artifacts)}
+        case Confirmed(_, Failed(why)):
+            return _("failed: %(why)s") % {"why": why.code or why.kind}
+        case Confirmed(_, Running(status)):
+            return _("running: %(status)s") % {"status": status or "–"}
+    return _("not confirmed")
+
+
+def attach(call: Call, seen: Sighting, decision: Decision) -> None:
+    """The id first, then at once what became of its run."""
+    refused = why_not(call, seen)
+    if refused or not isinstance(seen.answer, Confirmed):
+        raise Refused(refused)
+    staff.attach(call.pk, seen.reference, decision, provider_said=words_of(seen))
+    attached = Call.objects.get(pk=call.pk)
+    ticker.follow_poll(attached, seen.answer.answer, decision.now)
+
+
+def _in_list(call: Call, reference: str, now: datetime) -> Run | None:
+    [(span, _calls)] = lost.spans_of([call], now)
+    listing = provider_named(call.provider).runs_between(span.begins, span.ends)
+    runs: Sequence[Run] = listing.runs if isinstance(listing, Listing) else ()
+    return next((run for run in runs if run.reference == reference), None)
+
+
+def _moment(at: datetime) -> str:
+    return f"{at:%d %b %H:%M:%S} UTC"

@@ -1,0 +1,83 @@
+"""The page on which staff attach the provider's id to a lost call: the provider is asked about it
+first, and its answer shown; the same form sent again attaches."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from jobs import foresight, refusals, sightings, staff
+from jobs.foresight import Table
+from jobs.sightings import Sighting
+from jobs.views.staff import ATTACH, Desk, ReasonForm, decide, lay_before, only_with, page_of
+from providers.models import Call
+
+
+class AttachForm(ReasonForm):
+    reference = forms.CharField(
+        label=gettext_lazy("The provider's id"),
+        max_length=200,
+        help_text=gettext_lazy(
+            "As the provider's own history shows it. Compare model and time with the call: what"
+            " lies under a wrong id is given to the wrong person, and an id cannot be changed."
+        ),
+    )
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+    field_order = ("reference", "reason")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the provider says, laid before staff before they decide."""
+
+    table: Table
+    warnings: Sequence[str]
+
+
+@only_with("providers.view_call", ATTACH)
+def attach(request: HttpRequest, pk: int) -> HttpResponse:
+    call = get_object_or_404(Call, pk=pk)
+    desk = _desk_of(call)
+    form = AttachForm(request.POST or None)
+    if request.method != "POST" or not form.is_valid():
+        return lay_before(request, desk, form, refused=desk.refused, status=200)
+    reference = form.cleaned_data["reference"]
+    refused = desk.refused or refusals.why_not_taken(call, reference)
+    if refused:
+        return lay_before(request, desk, form, refused=refused, status=409)
+    sighting = sightings.look(call, reference, timezone.now())
+    if refused := sightings.why_not(call, sighting):
+        return lay_before(request, desk, form, refused=refused, status=409)
+    desk = replace(desk, yes=_("Attach the id"))
+    if form.cleaned_data["seen"] != reference:
+        return _show(request, desk, call, sighting)
+
+    def do(decision: staff.Decision, said: dict[str, str]) -> str:
+        sightings.attach(call, sighting, decision)
+        told = _("The id was attached. The provider says: %(answer)s.")
+        return told % {"answer": sightings.words_of(sighting)}
+
+    return decide(request, desk, do)
+
+
+def _desk_of(call: Call) -> Desk:
+    return Desk(
+        title=_("Attach the provider's id"),
+        yes=_("Ask the provider"),
+        known=foresight.table_of([call], timezone.now()),
+        will=foresight.of_attach(call),
+        refused=refusals.why_not_attached(call, staff.job_of(call)),
+        back=page_of(call),
+        form=AttachForm,
+    )
+
+
+def _show(request: HttpRequest, desk: Desk, call: Call, sighting: Sighting) -> HttpResponse:
+    form = AttachForm(request.POST.dict() | {"seen": sighting.reference})
+    seen = Seen(sightings.table_of(sighting), sightings.warnings_of(call, sighting))
+    return lay_before(request, desk, form, refused="", status=200, seen=seen)
