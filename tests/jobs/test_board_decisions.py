@@ -91,11 +91,12 @@ def page_of(gate: Gate) -> str:
 def test_a_gates_page_leads_to_the_one_that_asks_for_a_reason(staff_client, now):
     gates.pause("sandbox", now)
     assert "shut by staff" in text_of(staff_client.get("/admin/providers/gate/"))
-    assert f'href="{RESUME}"' in staff_client.get(page_of(Gate.objects.get(model=""))).content.decode()
+    page = page_of(Gate.objects.get(model=""))
+    assert f'href="{RESUME}"' in staff_client.get(page).content.decode()
     staff_client.post(RESUME, {"reason": "a new day"})
     assert isinstance(enter(now), Call)
     assert "a new day" in LogEntry.objects.get().change_message
-    assert RESUME not in staff_client.get(page_of(Gate.objects.get(model=""))).content.decode()
+    assert RESUME not in staff_client.get(page).content.decode()
 
 
 def test_nothing_opens_a_gate_without_a_reason(staff_client, now):
