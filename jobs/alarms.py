@@ -176,16 +176,11 @@ def smoke_tests(now: datetime) -> Iterator[Trouble]:
 
 def unmeasured_requests(now: datetime) -> Iterator[Trouble]:
     """The limiter failing open: told by each web process while it lasts, once a minute."""
-    lately = Unmeasured.objects.filter(
-        day__gte=utc_day(now - UNMEASURED_LASTS), last_at__gt=now - UNMEASURED_LASTS
-    )
-    for row in lately.order_by("why", "-day"):
-        words = _("%(many)s requests were let through on %(day)s: %(why)s") % {
-            "many": row.requests,
-            "day": f"{row.day:%d %b}",
-            "why": row.get_why_display(),
-        }
-        yield Trouble(row.why, words)
+    since = now - UNMEASURED_LASTS
+    lately = Unmeasured.objects.filter(day__gte=utc_day(since), last_at__gt=since)
+    whys = {row.why: row.get_why_display() for row in lately.order_by("why")}
+    if whys:
+        yield Trouble("rate limits", ", ".join(whys.values()))
 
 
 WATCHES: dict[AlertKind, Watch] = {
