@@ -248,7 +248,7 @@ def slot_in_words(known: Known) -> str:
 
 def refusal_in_words(balance: Balance, now: datetime) -> str:
     """Why no slot is to be had today, and when that changes."""
-    renewal = _renewal(balance, now)
+    renewal = _when_it_renews(balance, now)
     if balance.left:
         return _("Too many of today's tries failed after they may have cost money.") + f" {renewal}"
     if balance.on_hold:
@@ -276,10 +276,10 @@ def not_let_in(balance: Balance, now: datetime) -> str:
     if not settings.NEW_VISITORS_A_DAY:
         return _("Only people with an account can order here.")
     says = _("Too many new visitors have come from your network today.")
-    return f"{says} {_renewal(balance, now)}"
+    return f"{says} {_when_it_renews(balance, now)}"
 
 
-def _renewal(balance: Balance, now: datetime) -> str:
+def _when_it_renews(balance: Balance, now: datetime) -> str:
     return _("Renews at 00:00 UTC, in %(duration)s.") % {
         "duration": wording.duration_in_words(balance.renews_at - now)
     }
