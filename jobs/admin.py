@@ -19,6 +19,7 @@ from django_q.models import Schedule
 
 from jobs import leases, staff
 from jobs.models import Deed, Event, Job, Picture, StaffAction, Stage
+from jobs.states import JobState
 from jobs.views import board as boards
 from jobs.views import staff as desks
 from jobs.views.attach import attach
@@ -31,6 +32,12 @@ from quotas.models import Grant, Kind
 
 # The queue's schedules are fixed and made at each start; a malformed one would stop them all.
 admin.site.unregister(Schedule)
+
+
+class StateFilter(ChoiceFilter):
+    title = _("state")
+    parameter_name = "state__exact"
+    choices_of_column = JobState.choices
 
 
 class KindFilter(ChoiceFilter):
@@ -102,7 +109,9 @@ class JobAdmin(WithDoors, ReadOnlyAdmin):
     list_display = ("id", "kind", "state", "reason", "account_id", "attempt_id", "offer",
                     "earlier_try", "unwanted_at", "result_deleted_at", "created_at",
                     "ended_at")  # fmt: skip
-    list_filter = ("state", KindFilter, SetAsideFilter)
+    list_filter = (StateFilter, KindFilter, SetAsideFilter)
+    narrowest_first = ("q", "aside", "state__exact")
+    most_rows_are = JobState.READY
     ordering = ("-created_at",)
     search_help_text = _("A job's id or how it begins, or an account's number")
     search_fields = ("id",)

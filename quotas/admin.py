@@ -4,7 +4,7 @@ The ledger is read, never edited: goodwill is a grant. No query here grows with 
 """
 
 from datetime import timedelta
-from typing import ClassVar
+from typing import ClassVar, cast
 from urllib.parse import urlencode
 
 from django.contrib import admin
@@ -49,7 +49,8 @@ class BoundedPaginator(Paginator):
 
     @cached_property
     def count(self) -> int:
-        return self.object_list[:MOST_COUNTED].count()
+        rows = cast(QuerySet, self.object_list)
+        return rows[:MOST_COUNTED].count()
 
 
 class BigTableAdmin(admin.ModelAdmin):

@@ -1,23 +1,17 @@
-"""For `test_board_plans`: fills its database, asks for the pages, and prints how each statement
-reads the tables that grow: {"page": {"table": ["how", ...]}}."""
+"""For `test_board_plans`: fills its database with so many rows, asks for the staff's pages, and
+prints of each how many queries it took, and how each statement reads the tables that grow:
+{"page": {"queries": 4, "reads": {"table": ["how", ...]}}}."""
 
 import json
 import re
+import sys
 from datetime import UTC, datetime
 
 import django
 
-ROWS = 40_000
+from tests.bench.admin import PAGES, PART
+
 BIG = ("quotas_attempt", "providers_call", "jobs_job")
-PAGES = {
-    "board": "/admin/dashboard/",
-    "calls by reference": "/admin/providers/call/?q=gen_500",
-    "calls by reason": "/admin/providers/call/?why=balance",
-    "calls of a provider": "/admin/providers/call/?provider=polza",
-    "calls in a state": "/admin/providers/call/?state__exact=rejected",
-    "calls in doubt": "/admin/providers/call/?in_doubt=yes",
-    "gates": "/admin/providers/gate/",
-}
 
 
 def main() -> None:
@@ -27,13 +21,13 @@ def main() -> None:
 
     from tests.bench.fill import fill
 
-    fill(ROWS, datetime.now(UTC))
+    fill(int(sys.argv[1]), datetime.now(UTC))
     client = Client(SERVER_NAME="localhost")
     client.force_login(get_user_model().objects.create_superuser("staff"))
-    print(json.dumps({name: reads_of(client, path) for name, path in PAGES.items()}))
+    print(json.dumps({name: seen_of(client, name, path) for name, path in PAGES.items()}))
 
 
-def reads_of(client, path: str) -> dict[str, list[str]]:
+def seen_of(client, name: str, path: str) -> dict[str, object]:
     from django.db import connection
 
     asked: list[tuple[str, object]] = []
@@ -42,13 +36,14 @@ def reads_of(client, path: str) -> dict[str, list[str]]:
         asked.append((sql, params))
         return execute(sql, params, many, context)
 
+    headers = {"HX-Request": "true"} if name == PART else {}
     with connection.execute_wrapper(note):
-        assert client.get(path).status_code == 200
+        assert client.get(f"/admin/{path}", headers=headers).status_code == 200, path
     reads: dict[str, list[str]] = {}
     for sql, params in asked:
         for table, how in steps_of(sql, params):
             reads.setdefault(table, []).append(how)
-    return reads
+    return {"queries": len(asked), "reads": reads}
 
 
 def steps_of(sql: str, params: object):
