@@ -19,9 +19,10 @@ FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "V
 
 
 def missing_for(request: HttpRequest) -> list[str]:
-    """One query for those who are told, none for all others."""
+    """At most one query, and none for strangers nor for staff."""
     user = request.user
-    if not (user.is_authenticated and user.is_staff) and not _is_at_the_machine(request):
+    is_staff = user.is_authenticated and user.is_staff
+    if not is_staff and not _is_at_the_machine(request):
         return []
     says = []
     if not offers():
@@ -30,7 +31,7 @@ def missing_for(request: HttpRequest) -> list[str]:
         says.append(
             _("No provider key is set, so pictures are test pictures: set POLZA_API_KEY in .env.")
         )
-    if not _has_staff():
+    if not is_staff and not _has_staff():
         says.append(
             _("Nobody can open the staff pages yet: run “python manage.py createsuperuser”.")
         )

@@ -18,6 +18,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.sessions.models import Session
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.urls import Resolver404, resolve
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.crypto import constant_time_compare
@@ -107,8 +108,17 @@ def recognition(get_response: Callable[[HttpRequest], HttpResponseBase]):
 
 
 def may_trust(request: HttpRequest) -> bool:
-    match = request.resolver_match
-    return request.method in LOOKS and match is not None and match.view_name in TRUSTING
+    """Also where there is nothing: the page that says so shows a name and no more."""
+    return request.method in LOOKS and _name_of(request) in ("", *TRUSTING)
+
+
+def _name_of(request: HttpRequest) -> str:
+    """Of the address, with its namespace; empty where there is nothing. May be asked before the
+    request has come as far as its view."""
+    try:
+        return (request.resolver_match or resolve(request.path_info)).view_name
+    except Resolver404:
+        return ""
 
 
 def standing_of(request: HttpRequest) -> Standing | None:

@@ -1,6 +1,7 @@
 """What the tests of pages share: browsers of the four people, and a folder for files."""
 
 import re
+import time
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -9,11 +10,13 @@ import time_machine
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.core import signing
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
 from jobs.models import Heartbeat
 from jobs.visitors import COOKIE, COOKIE_SALT
+from tests.site_process import wait_until
 
 HTMX = {"HX-Request": "true"}
 
@@ -94,3 +97,28 @@ def _signed_in(user) -> Client:
     client = Client()
     client.force_login(user)
     return client
+
+
+class StillWatcher:
+    """Of a database in which nothing moves."""
+
+    def __init__(self) -> None:
+        self.begun = self.ended = 0
+
+    def wait(self, seconds: float) -> bool:
+        self.begun += 1
+        time.sleep(0.01)
+        return False
+
+    def close(self) -> None:
+        connection.close()
+        self.ended = self.begun
+
+
+@pytest.fixture
+def watcher(monkeypatch):
+    """For a hub with a real thread, which is at rest again when the test is over."""
+    still = StillWatcher()
+    monkeypatch.setattr("jobs.live.hub.watcher", lambda: still)
+    yield still
+    wait_until(lambda: still.begun == still.ended)

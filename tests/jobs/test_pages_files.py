@@ -88,7 +88,7 @@ def test_type_that_a_browser_might_run_is_not_shown(ana_client, picture):
     assert ana_client.get(file_of(picture)).status_code == 404
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_file_is_streamed_in_pieces_under_asgi(ana, account, now, media):
     content = rows.a_picture() * 2000
     picture = rows.ready(account, now).pictures.get()

@@ -1,6 +1,7 @@
 """Who is signed in: how long a page believes a cookie, and what ends that belief at once."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth.models import User
@@ -10,9 +11,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, get_resolver
 
-from jobs import snapshots
+from jobs import limits, snapshots
 from jobs.recognition import TRUSTING, in_force
 from jobs.snapshots import ACTED_COOKIE, COOKIE, LASTS
+from quotas.limiter import Limited
 from tests import rows
 from tests.jobs.conftest import HTMX, text_of
 
@@ -85,6 +87,19 @@ class TestWithinTheMinute:
         ana_client.head("/gallery")
         assert reads_of(ana_client, "/gallery") == (0, 0)
 
+    def test_a_page_that_is_not_there_reads_neither(self, seen, account):
+        assert reads_of(seen, "/nowhere") == (0, 0)
+        assert "Sign out ana" in text_of(seen.get("/nowhere"))
+
+    def test_nor_does_one_that_is_refused_by_a_limit(self, seen, monkeypatch):
+        full = Limited(limits.PAGES.person, 7)
+        monkeypatch.setattr(
+            "jobs.middleware.limiter", lambda: SimpleNamespace(check=lambda _: full)
+        )
+        for address in ("/gallery", "/nowhere"):
+            assert reads_of(seen, address) == (0, 0)
+            assert seen.get(address).status_code == 429
+
     def test_the_page_is_the_same(self, ana_client, account, now):
         rows.ready(account, now)
         read, remembered = (ana_client.get("/") for _ in range(2))
@@ -102,7 +117,7 @@ class TestWithinTheMinute:
         picture = rows.ready(account, now).pictures.get()
         for name in ("file", "small"):
             answer = seen.get(f"/images/{picture.pk}/{name}")
-            answer.close()
+            b"".join(answer)
             assert "Cookie" in answer["Vary"]
 
     def test_a_clock_set_back_is_a_reason_to_read(self, seen, clock, now):

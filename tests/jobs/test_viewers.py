@@ -1,14 +1,11 @@
 """A stream that is open when its session ends: it sees no more within the minute."""
 
 import asyncio
-import threading
-import time
 import uuid
 from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 
 from jobs.live import viewers
 from jobs.live.hub import Hub
@@ -105,26 +102,9 @@ def test_a_clock_set_back_is_a_reason_to_ask(door, enter, now):
     assert len(door.those_out(now - SECOND)) == 1
 
 
-class StillWatcher:
-    """Of a database in which nothing moves. Says when the thread is at rest."""
-
-    def __init__(self) -> None:
-        self.closed = threading.Event()
-
-    def wait(self, seconds: float) -> bool:
-        time.sleep(0.01)
-        return False
-
-    def close(self) -> None:
-        connection.close()
-        self.closed.set()
-
-
-@pytest.mark.django_db(transaction=True)
-def test_the_hubs_own_thread_puts_out(ana_client, now, monkeypatch):
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_the_hubs_own_thread_puts_out(ana_client, now, watcher):
     """Also while nothing moves: a stream of a session that is gone."""
-    watcher = StillWatcher()
-    monkeypatch.setattr("jobs.live.hub.watcher", lambda: watcher)
     key = ana_client.session.session_key
     ana_client.session.flush()
 
@@ -133,9 +113,7 @@ def test_the_hubs_own_thread_puts_out(ana_client, now, monkeypatch):
         one = hub.subscribe(uuid.uuid4(), 7, Standing(key, millis(now - LASTS)))
         async with asyncio.timeout(10):
             await one.woken.wait()
-        watcher.closed.clear()
         hub.leave(one)
         return one.is_out
 
     assert asyncio.run(look_on())
-    assert watcher.closed.wait(10)
