@@ -2,7 +2,8 @@
 
 Each chore may be run again at any time, by two at once, and killed between or within its batches:
 a batch is one transaction, or the removal of files that no row names. No attempt and no job goes,
-no call that may have cost money unknown to anybody, and no event that a page is drawn from.
+no call that was paid or whose money would not be known any more, and no event that a page is drawn
+from.
 """
 
 import logging
@@ -23,8 +24,10 @@ from jobs.audit import files
 from jobs.audit.findings import JobIdOf
 from jobs.models import Event, Job, StaffAction
 from jobs.states import ENDS, JobState
+from jobs.works import job_id_of
 from providers import call_days
 from providers.models import Call
+from providers.states import CallState
 from quotas import newcomers
 from quotas.models import Newcomer
 
@@ -36,6 +39,8 @@ BATCH = 200
 ORPHANS_KEPT = timedelta(days=1)
 STANDS_FOR = "events"
 """The fact of an event `tidied`: how many it stands for."""
+IS_FOLDED = "folded"
+"""The fact of an event `given_up`: the call is part of the sums of its day."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,7 @@ def tidy_failures(now: datetime) -> int:
     return Task.objects.filter(pk__in=some).delete()[0]
 
 
-# Calls that came to nothing, into sums of a day
+# Calls that brought nothing, into sums of a day (`providers.call_days`)
 
 
 def _calls(now: datetime) -> QuerySet[Call]:
@@ -144,7 +149,16 @@ def _calls(now: datetime) -> QuerySet[Call]:
 
 def tidy_calls(now: datetime) -> int:
     some = list(_calls(now).order_by("pk").values_list("pk", flat=True)[:BATCH])
-    return call_days.fold(some, now) if some else 0
+    return len(_fold(some, now)) if some else 0
+
+
+@transaction.atomic
+def _fold(call_ids: list[int], now: datetime) -> list[Call]:
+    """What was given up explains why a slot stays on hold: the job's history says where it went."""
+    folded = call_days.fold(call_ids, now)
+    jobs = [job_id_of(call.work) for call in folded if call.state == CallState.GIVEN_UP]
+    Event.objects.filter(job__in=jobs, name="given_up").update(facts={IS_FOLDED: True})
+    return folded
 
 
 # Pictures of visitors

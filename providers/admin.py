@@ -174,8 +174,10 @@ class CallDayAdmin(ReadOnlyAdmin):
         "model",
         "rejected",
         "failed",
+        "given_up",
         "cost",
         "cost_estimate",
+        "possibly_charged",
         "currency",
     )
     ordering = ("-day", "provider", "model")

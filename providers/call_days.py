@@ -1,38 +1,56 @@
-"""Old calls that came to nothing become sums of a day; their money stays known.
+"""Old calls that brought nothing become sums of a day; their money stays known.
 
-Only rejected and failed calls, about which nothing more is expected: the paid, the unknown and the
-given up stay as they are. Reading, summing and deleting is one transaction over locked rows, so
-that two who fold at the same moment, or one who dies, count nothing twice.
+    rejected, failed ────────────────────────> folded
+    given up at the end, no id was heard of ─> folded; their estimate stays possibly charged
+    given up with an id ─────────────────────> stays: under it may lie somebody's picture
+    succeeded, or late news that it had ─────> stays, for good
+
+A paid call is no row of statistics. It is the wall itself: `call_wall` refuses to pay for its work
+a second time because the row is there, and no sum can. Its id is taken (`call_reference_once`):
+free again, it could be attached to another's call, and give them this picture. And its stage and
+its pictures name it as what made them. How long a model takes is read from these rows alone, so no
+sum of durations is needed.
+
+Nothing more is expected of what is folded, nobody decided about it, no fallback names it. Reading,
+summing and deleting is one transaction over locked rows, so that two who fold at the same moment,
+or one who dies, count nothing twice.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from providers.models import Call, CallDay
+from providers.models import Call, CallDay, Hook
 from providers.registry import provider_named
-from providers.states import CallState
+from providers.states import LET_GO, CallState
 
 NOTHING = Decimal(0)
-FOLDED = (CallState.REJECTED, CallState.FAILED)
+CAME_TO_NOTHING = Q(state__in=(CallState.REJECTED, CallState.FAILED))
+TOLD_OF = Exists(Hook.objects.filter(call=OuterRef("pk")))
+GIVEN_UP = Q(state=CallState.GIVEN_UP, reference=None) & ~Q(rule=LET_GO) & ~TOLD_OF
 
 
 @dataclass
 class Sums:
     rejected: int = 0
     failed: int = 0
+    given_up: int = 0
     cost: Decimal = NOTHING
     cost_estimate: Decimal = NOTHING
+    possibly_charged: Decimal = NOTHING
 
     def add(self, call: Call) -> None:
         self.rejected += call.state == CallState.REJECTED
         self.failed += call.state == CallState.FAILED
+        if call.state == CallState.GIVEN_UP:
+            self.given_up += 1
+            self.possibly_charged += call.cost_estimate or NOTHING
         if call.cost is None:
             self.cost_estimate += call.cost_estimate or NOTHING
         else:
@@ -43,8 +61,8 @@ def foldable(now: datetime) -> QuerySet[Call]:
     """Ended long ago, pursued by nobody, contradicted by nothing, named by no later call."""
     followed = Call.objects.filter(after=OuterRef("pk"))
     return Call.objects.unsuccessful().filter(
+        CAME_TO_NOTHING | GIVEN_UP,
         ~Exists(followed),
-        state__in=FOLDED,
         late_outcome="",
         poll_at=None,
         ended_at__lte=now - settings.CALLS_KEPT,
@@ -53,8 +71,8 @@ def foldable(now: datetime) -> QuerySet[Call]:
 
 
 @transaction.atomic
-def fold(call_ids: Iterable[int], now: datetime) -> int:
-    """How many became part of a day. Raises ProtectedError for one that somebody refers to."""
+def fold(call_ids: Iterable[int], now: datetime) -> list[Call]:
+    """Those that became part of a day. Raises ProtectedError for one that somebody refers to."""
     rows = foldable(now).filter(pk__in=list(call_ids))
     calls = list(rows.select_for_update(of=("self",)).order_by("pk"))
     days: dict[tuple[str, str, date, str], Sums] = {}
@@ -64,7 +82,7 @@ def fold(call_ids: Iterable[int], now: datetime) -> int:
     for key, sums in sorted(days.items(), key=lambda item: item[0]):
         _add_to_day(key, sums)
     Call.objects.filter(pk__in=[call.pk for call in calls]).delete()
-    return len(calls)
+    return calls
 
 
 def day_of(call: Call) -> date:
@@ -79,9 +97,5 @@ def _add_to_day(key: tuple[str, str, date, str], sums: Sums) -> None:
     row, _ = CallDay.objects.get_or_create(
         provider=provider, model=model, day=day, currency=currency
     )
-    CallDay.objects.filter(pk=row.pk).update(
-        rejected=F("rejected") + sums.rejected,
-        failed=F("failed") + sums.failed,
-        cost=F("cost") + sums.cost,
-        cost_estimate=F("cost_estimate") + sums.cost_estimate,
-    )
+    added = {name: F(name) + amount for name, amount in asdict(sums).items()}
+    CallDay.objects.filter(pk=row.pk).update(**added)

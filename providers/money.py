@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db.models import DecimalField, F, Q, QuerySet, Sum, Value
 from django.db.models.functions import Coalesce
 
-from providers.models import Call
+from providers.models import Call, CallDay
 from providers.registry import Offer, estimate_of, provider_named
 from providers.states import CallState
 
@@ -69,8 +69,9 @@ def spent_between(provider: str, currency: str, begins: datetime, ends: datetime
 
 
 def spend_of(providers: Iterable[str], now: datetime) -> dict[str, dict[str, Spend]]:
-    """By provider and currency, in three queries that each read their own rows alone. The days are
-    those of `providers`; what is at risk or possibly charged is told of whoever was asked."""
+    """By provider and currency, in four queries that each read their own rows alone. The days are
+    those of `providers`; what is at risk or possibly charged is told of whoever was asked, and the
+    latter also of calls that have become sums of a day."""
     given_up = Call.objects.unsuccessful().filter(
         state=CallState.GIVEN_UP, late_outcome__in=("", CallState.ACCEPTED)
     )
@@ -84,7 +85,15 @@ def spend_of(providers: Iterable[str], now: datetime) -> dict[str, dict[str, Spe
         for provider, currency, total in rows:
             spend = replace(found[provider][currency], **{column: total or NOTHING})
             found[provider][currency] = spend
+    for provider, currency, total in _folded_given_up():
+        known = found[provider][currency]
+        found[provider][currency] = replace(known, possibly_charged=known.possibly_charged + total)
     return found
+
+
+def _folded_given_up() -> QuerySet:
+    days = CallDay.objects.filter(given_up__gt=0).order_by().values("provider", "currency")
+    return days.annotate(total=Sum("possibly_charged")).values_list("provider", "currency", "total")
 
 
 def _sent_today(providers: Iterable[str], now: datetime) -> QuerySet[Call]:

@@ -7,13 +7,15 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Greatest
 
 from jobs.audit.findings import Finding, JobIdOf, WorkOf, check, each
-from jobs.models import Deed, Job, StaffAction
+from jobs.models import Deed, Event, Job, StaffAction
 from jobs.states import JobState
 from providers.models import Call
 from providers.states import LIVE, WALL, CallState
 from quotas.models import Kind
 
 BEYOND_REASON = 1_000_000
+WAS_FOLDED = Exists(Event.objects.filter(job=OuterRef("pk"), name="given_up", facts__folded=True))
+"""Of a job whose given-up call housekeeping has taken."""
 PAID = Q(state=CallState.SUCCEEDED) | Q(late_outcome=CallState.SUCCEEDED)
 
 
@@ -74,7 +76,9 @@ def failure_is_confirmed(now: datetime) -> Iterator[Finding]:
 
 @check("A job ended as not confirmed, but no call of it was given up.")
 def not_confirmed_job_gave_up(now: datetime) -> Iterator[Finding]:
-    return each(_pictures(JobState.NOT_CONFIRMED).filter(~_call(state=CallState.GIVEN_UP)))
+    """Or it became part of the sums of its day, and the job's history says so."""
+    unexplained = ~_call(state=CallState.GIVEN_UP) & ~WAS_FOLDED
+    return each(_pictures(JobState.NOT_CONFIRMED).filter(unexplained))
 
 
 @check("A job is ready, but no call has made its result.")

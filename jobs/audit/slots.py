@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import TruncDate
 
+from jobs.audit.calls import WAS_FOLDED
 from jobs.audit.findings import Finding, WorkOf, check, each, together
 from jobs.models import Job
 from jobs.states import ENDS, OPEN, JobState
@@ -67,7 +68,8 @@ def ended_job_is_settled(now: datetime) -> Iterator[Finding]:
     unknown = Call.objects.filter(
         work=WorkOf(OuterRef("pk")), state__in=[*LIVE, CallState.GIVEN_UP]
     )
-    return each(pending.exclude(Q(state=JobState.NOT_CONFIRMED) & Exists(unknown)))
+    explained = Exists(unknown) | WAS_FOLDED
+    return each(pending.exclude(Q(state=JobState.NOT_CONFIRMED) & explained))
 
 
 @check("A job brought nothing, but its slot counts as used.")

@@ -14,8 +14,10 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from jobs.models import Heartbeat
+from jobs.models import Heartbeat, Job
 from jobs.visitors import COOKIE, COOKIE_SALT
+from tests.site_process import wait_until
+from tests import rows
 from tests.site_process import wait_until
 
 HTMX = {"HX-Request": "true"}
@@ -91,6 +93,13 @@ def visitor_client(visitor) -> Client:
     client = Client()
     client.cookies[COOKIE] = signing.get_cookie_signer(COOKIE + COOKIE_SALT).sign(visitor.visitor)
     return client
+
+
+@pytest.fixture
+def everything(account, now) -> list[Job]:
+    """A job in every state, long ago."""
+    account.plan.allowances.update(slots=500)
+    return [way(account, now) for way in rows.EVERY_STATE]
 
 
 def _signed_in(user) -> Client:

@@ -60,7 +60,7 @@ def test_queries_are_as_many_for_three_rows_as_for_three_hundred(staff_client, h
     history(100)
     assert Call.objects.count() >= 300
     many = queries_of(staff_client, BOARD)
-    assert len(many) == len(few) == 24, "\n".join(many)
+    assert len(many) == len(few) == 25, "\n".join(many)
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "part"])

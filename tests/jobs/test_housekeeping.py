@@ -1,47 +1,27 @@
 """Housekeeping removes what is old and told by nothing; money, slots and pages stay as they are."""
 
 import os
-from datetime import date, timedelta
-from decimal import Decimal
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.conf import settings as site
 from django.core.management import CommandError, call_command
-from django.db.models import F, ProtectedError, Sum
 from django.urls import reverse
 from django_q.models import Task
 
-from jobs import audit, changes, housekeeping, leases, tasks, thumbnails
-from jobs.housekeeping import BATCH, CHORES, tidy
+from jobs import changes, housekeeping, leases, tasks, thumbnails
+from jobs.housekeeping import BATCH, CHORES
 from jobs.models import Event, Job, Lease, Picture
 from jobs.panels import panel_of
 from jobs.schedules import PLANS
-from providers import call_days, money
 from providers.models import Call, CallDay
 from quotas.models import Attempt
 from tests import rows
+from tests.jobs.tidying import DAY, YEARS, run, violations
 from tests.quotas.test_contention import contend, errors_in, read_rows
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued", "media")]
-
-DAY = timedelta(days=1)
-YEARS = timedelta(days=800)
-
-
-def run(at, seconds: float = 60) -> dict[str, int]:
-    return {name: many for name, many in tidy(at, seconds=seconds).items() if many}
-
-
-def violations(at) -> list[str]:
-    return [str(found) for found in audit.violations(at, deep=True)]
-
-
-@pytest.fixture
-def everything(account, now) -> list[Job]:
-    """A job in every state, long ago."""
-    account.plan.allowances.update(slots=500)
-    return [way(account, now) for way in rows.EVERY_STATE]
 
 
 def test_a_site_at_work_has_nothing_to_tidy(everything, now):
@@ -61,145 +41,6 @@ def test_attempts_and_jobs_stay_as_they_are(everything, now):
     run(now + YEARS)
     assert list(Attempt.objects.values()) == attempts
     assert list(Job.objects.values()) == jobs
-
-
-# Calls into sums of a day
-
-
-def money_known() -> dict[tuple[str, str], Decimal]:
-    """What all calls count with, by provider and currency, whether they are rows or sums."""
-    found: dict[tuple[str, str], Decimal] = {}
-    of_calls = Call.objects.values_list("provider", "currency").annotate(all=Sum(money.AMOUNT))
-    of_days = CallDay.objects.values_list("provider", "currency").annotate(
-        all=Sum(F("cost") + F("cost_estimate"))
-    )
-    for provider, currency, total in (*of_calls, *of_days):
-        found[provider, currency] = found.get((provider, currency), Decimal(0)) + total
-    return found
-
-
-def test_no_money_is_lost(everything, now):
-    before, calls = money_known(), Call.objects.count()
-    removed = run(now + YEARS)["calls"]
-    assert money_known() == before
-    assert Call.objects.count() == calls - removed
-
-
-def test_paid_unknown_and_given_up_calls_stay(everything, now):
-    run(now + YEARS)
-    gone = {"rejected", "failed"}
-    stayed = set(Call.objects.values_list("state", flat=True))
-    assert stayed >= {"succeeded", "given_up", "unknown", "accepted", "sending"}
-    left = Call.objects.filter(state__in=gone, late_outcome="")
-    # That of the job that waits for its turn.
-    assert {Job.objects.get(pk=call.work.partition(":")[2]).state for call in left} == {"queued"}
-
-
-def test_a_day_has_the_sums_of_its_calls(account, now):
-    rows.failed(account, now)
-    rows.failed_billed(account, now)
-    job = rows.failed_billed(account, now)
-    Call.objects.filter(work=f"image:{job.pk}").update(cost=None, cost_estimate=Decimal("7.00"))
-    rows.failed_billed(account, now + DAY)
-    assert run(now + YEARS) == {"calls": 4}
-    columns = (
-        "day",
-        "provider",
-        "model",
-        "currency",
-        "rejected",
-        "failed",
-        "cost",
-        "cost_estimate",
-    )
-    assert list(CallDay.objects.order_by("day").values_list(*columns)) == [
-        (date(2026, 3, 14), "sandbox", "test-picture", "RUB", 1, 2, Decimal(5), Decimal(7)),
-        (date(2026, 3, 15), "sandbox", "test-picture", "RUB", 0, 1, Decimal(5), Decimal(0)),
-    ]
-
-
-def test_what_is_folded_later_is_added_to_its_day(account, now):
-    rows.failed(account, now)
-    run(now + YEARS)
-    rows.failed(account, now)
-    run(now + YEARS)
-    assert CallDay.objects.get().rejected == 2
-
-
-def test_the_day_is_the_providers_own(account, now, settings):
-    """Polza's begins three hours before that of UTC."""
-    rows.failed(account, now.replace(hour=22))
-    settings.PROVIDER_ACCOUNTS = dict(settings.PROVIDER_ACCOUNTS)
-    Call.objects.update(provider="polza")
-    zone = money.provider_named("polza").caps.day_zone
-    run(now + YEARS)
-    assert CallDay.objects.get().day == money.day_of("polza", now.replace(hour=22))[0].date(), zone
-
-
-def test_a_provider_that_is_gone_has_days_of_utc(account, now):
-    rows.failed(account, now)
-    Call.objects.update(provider="gone")
-    run(now + YEARS)
-    assert CallDay.objects.get().day == now.date()
-
-
-@pytest.mark.parametrize(
-    "harm",
-    [
-        {"late_outcome": "failed", "late_at": "2026-03-14T13:00Z"},
-        {"poll_at": "2026-03-14T13:00Z"},
-        {"give_up_at": "2036-03-14T13:00Z"},
-    ],
-    ids=lambda harm: next(iter(harm)),
-)
-def test_a_call_that_may_bring_news_stays(account, now, harm):
-    rows.failed(account, now)
-    Call.objects.update(**harm)
-    assert run(now + YEARS) == {}
-
-
-def test_a_call_stays_as_long_as_the_setting_says(account, now, settings):
-    ended_at = rows.call_of(rows.failed(account, now)).ended_at
-    assert run(ended_at + settings.CALLS_KEPT - timedelta(seconds=1)) == {}
-    assert run(ended_at + settings.CALLS_KEPT) == {"calls": 1}
-
-
-def test_a_call_that_a_fallback_names_stays(account, now):
-    first, second = (rows.call_of(rows.failed(account, now)) for _ in range(2))
-    Call.objects.filter(pk=second.pk).update(after=first, after_rule="refused", state="rejected")
-    Job.objects.filter(pk=second.work.partition(":")[2]).update(state="queued", ended_at=None)
-    assert run(now + YEARS) == {}
-
-
-def test_what_somebody_refers_to_is_refused_by_the_model_itself(account, now):
-    call = rows.call_of(rows.not_fetched(account, now))
-    Call.objects.filter(pk=call.pk).update(state="failed")
-    with pytest.raises(ProtectedError):
-        call_days.fold([call.pk], now + YEARS)
-    assert run(now + YEARS) == {}
-
-
-def test_death_within_a_batch_counts_nothing_twice(account, now, monkeypatch):
-    for _ in range(3):
-        rows.failed_billed(account, now)
-    before = money_known()
-
-    def die(*given):
-        raise SystemExit
-
-    with monkeypatch.context() as dying:
-        dying.setattr("providers.models.CallQuerySet.delete", die)
-        with pytest.raises(SystemExit):
-            run(now + YEARS)
-    assert (money_known(), CallDay.objects.count()) == (before, 0)
-    assert run(now + YEARS) == {"calls": 3}
-    assert money_known() == before
-
-
-def test_a_call_that_is_folded_already_is_counted_once(account, now):
-    call = rows.call_of(rows.failed(account, now))
-    assert [call_days.fold([call.pk], now + YEARS) for _ in range(2)] == [1, 0]
-    assert CallDay.objects.get().rejected == 1
 
 
 # Events
