@@ -17,7 +17,9 @@ WORST_FIRST = (
     "provider_paused",
     "provider_shut",
     "smoke",
+    "limiter",
     "spend",
+    "allowance",
 )
 RANK = Case(
     *(When(kind=kind, then=Value(rank)) for rank, kind in enumerate(WORST_FIRST)),
