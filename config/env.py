@@ -5,6 +5,7 @@
 
 import os
 import re
+from collections.abc import Iterable
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 from email.utils import getaddresses
@@ -18,6 +19,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 LEAST_PRICE = Decimal("0.0001")
 MOST_PRICE = Decimal(10_000)
 MOST_MONEY = Decimal(100_000_000)
+BYTES = {"MB": 10**6, "GB": 10**9, "TB": 10**12}
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"0", "false", "no", "off", ""}
 
@@ -194,6 +196,39 @@ def read_prices(name: str, default: str) -> dict[str, tuple[Decimal, str]]:
             raise ImproperlyConfigured(f"{name} names {model.strip()} twice")
         prices[model.strip()] = _money(name, price, most=MOST_PRICE)
     return prices
+
+
+def read_allowances(
+    name: str, *, counted: Iterable[str], stored: Iterable[str]
+) -> dict[str, tuple[int, str]]:
+    """`mail=300/day, storage=5 GB` as {"mail": (300, "day"), "storage": (5_000_000_000, "bytes")}:
+    of `counted` so many a day or a month, of `stored` so many bytes."""
+    shapes = dict.fromkeys(counted, _allowed_in_time) | dict.fromkeys(stored, _allowed_bytes)
+    allowances: dict[str, tuple[int, str]] = {}
+    for entry in read_words(name):
+        what, _, said = (part.strip() for part in entry.partition("="))
+        if what not in shapes or what in allowances:
+            known = ", ".join(sorted(shapes))
+            raise ImproperlyConfigured(f"{name}: {entry!r} must name one of {known}, once each")
+        allowances[what] = shapes[what](name, said)
+    return allowances
+
+
+def _allowed_in_time(name: str, said: str) -> tuple[int, str]:
+    found = re.fullmatch(r"(\d{1,9})(?: (?:requests|mails))?/(day|month)", said, re.ASCII)
+    if not found or not int(found[1]):
+        raise ImproperlyConfigured(
+            f"{name}: {said!r} is not a number such as 300/day or 9000/month"
+        )
+    return int(found[1]), found[2]
+
+
+def _allowed_bytes(name: str, said: str) -> tuple[int, str]:
+    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?) ([MGT]B)", said, re.ASCII)
+    most = int(Decimal(found[1]) * BYTES[found[2]]) if found else 0
+    if not most:
+        raise ImproperlyConfigured(f"{name}: {said!r} is not a size such as 500 MB or 5 GB")
+    return most, "bytes"
 
 
 def read_money(name: str) -> tuple[Decimal, str] | None:

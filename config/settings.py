@@ -146,6 +146,9 @@ PROVIDER_ACCOUNTS = {
 }
 MORE_PROVIDERS = env.read_words("MORE_PROVIDERS")
 PROVIDER_ACCOUNTS |= read_more(MORE_PROVIDERS, PROVIDER_ACCOUNTS)
+ALLOWANCES = env.read_allowances(
+    "ALLOWANCES", counted=("mail", *PROVIDER_ACCOUNTS), stored=("storage", "database")
+)
 
 INSTALLED_APPS = [
     "config.staff.StaffConfig",

@@ -21,7 +21,7 @@ from django.db import DatabaseError
 from django.db.models import Count, F, Min, Q
 from django.utils.translation import gettext as _
 
-from jobs import heartbeats, leases, smoke
+from jobs import allowances, heartbeats, leases, smoke
 from providers import gates, money
 from providers.models import Call, Gate, SmokeTest
 from providers.registry import fallback_offers, known_names, offers
@@ -39,7 +39,7 @@ SHUT_LASTS = timedelta(minutes=5)
 CONTRADICTION_LASTS = timedelta(days=1)
 # A little more than each process takes to tell again.
 UNMEASURED_LASTS = timedelta(seconds=150)
-STEPS_OF_SPEND = (50, 80, 100)
+STEPS = (50, 80, 100)
 
 
 @dataclass(frozen=True)
@@ -155,9 +155,12 @@ def spent_budgets(now: datetime) -> Iterator[Trouble]:
             "limit": _amount(limit),
             "currency": currency,
         }
-        for step in STEPS_OF_SPEND:
-            if share >= step:
-                yield Trouble(f"{name} {step} %", words)
+        yield from _steps(name, share, words)
+
+
+def used_allowances(now: datetime) -> Iterator[Trouble]:
+    for use in allowances.in_use(now):
+        yield from _steps(use.name, use.percent, use.words)
 
 
 def silent_parts(now: datetime) -> Iterator[Trouble]:
@@ -190,10 +193,17 @@ WATCHES: dict[AlertKind, Watch] = {
     AlertKind.PROVIDER_SHUT: shut_providers,
     AlertKind.CONTRADICTION: old_contradictions,
     AlertKind.SPEND: spent_budgets,
+    AlertKind.ALLOWANCE: used_allowances,
     AlertKind.SILENT: silent_parts,
     AlertKind.SMOKE: smoke_tests,
     AlertKind.LIMITER: unmeasured_requests,
 }
+
+
+def _steps(name: str, share: Decimal | float, words: str) -> Iterator[Trouble]:
+    for step in STEPS:
+        if share >= step:
+            yield Trouble(f"{name} {step} %", words)
 
 
 def _amount(amount: Decimal) -> str:

@@ -109,6 +109,12 @@ class Job(models.Model):
                 condition=Q(notice_due_at__isnull=False),
                 name="job_notice_due",
             ),
+            # The mails of a day or a month, where they are metered: of the few that asked for one.
+            models.Index(
+                fields=["notified_at"],
+                condition=Q(notified_at__isnull=False),
+                name="job_mailed",
+            ),
         ]
 
     def __str__(self) -> str:

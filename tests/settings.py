@@ -20,6 +20,7 @@ for name in (
     "ALERT_EMAILS",
     "ALERT_URL",
     "ALERT_URL_FILE",
+    "ALLOWANCES",
 ):
     os.environ[name] = ""
 

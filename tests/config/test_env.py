@@ -94,6 +94,47 @@ def test_the_least_price_is_one_the_ledger_can_hold(monkeypatch):
     assert env.read_prices("IMAGE_PRICES", "") == {"a:b": (Decimal("0.0001"), "RUB")}
 
 
+def read_allowances(monkeypatch, said: str) -> dict[str, tuple[int, str]]:
+    monkeypatch.setenv("ALLOWANCES", said)
+    return env.read_allowances("ALLOWANCES", counted=["mail", "polza"], stored=["storage"])
+
+
+def test_allowances_are_read(monkeypatch):
+    said = "polza=1000 requests/day, mail=9000/month ,storage=1.5 GB"
+    assert read_allowances(monkeypatch, said) == {
+        "polza": (1000, "day"),
+        "mail": (9000, "month"),
+        "storage": (1_500_000_000, "bytes"),
+    }
+    assert read_allowances(monkeypatch, " ") == {}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "mail",
+        "mail=",
+        "mail=0/day",
+        "mail=-1/day",
+        "mail=300",
+        "mail=300/hour",
+        "mail=1.5/day",
+        "mail=5 GB",
+        "mail=1e9/day",
+        "mail=٣/day",
+        "storage=300/day",
+        "storage=0 GB",
+        "storage=5",
+        "storage=5 gb",
+        "post=300/day",
+        "mail=300/day,mail=400/day",
+    ],
+)
+def test_an_allowance_that_cannot_be_meant_is_refused(monkeypatch, said):
+    with pytest.raises(ImproperlyConfigured, match="ALLOWANCES: "):
+        read_allowances(monkeypatch, said)
+
+
 @pytest.mark.parametrize(
     "origin", ["http://[bad", "10.0.0.7:9000", "http://host/path", "http://user:word@host"]
 )
