@@ -258,6 +258,14 @@ def test_a_stream_writes_nothing(ana, account, now):
     assert asked.writes() == []
 
 
+def test_the_session_of_an_old_password_is_removed_when_it_is_met(ana, ana_client):
+    """The one look that writes, once: whoever stole it is out for good."""
+    ana.set_password("another")
+    ana.save()
+    assert look(ana_client, "/gallery").tables_written() == {"django_session"}
+    assert look(ana_client, "/gallery").writes() == []
+
+
 class TestForms:
     """What is sent may write, and says why."""
 
