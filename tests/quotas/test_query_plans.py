@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from quotas.ledger import BALANCE_SQL, RESERVE_SQL
+from quotas.spenders import SPENDING_SQL
 from tests.databases import postgres_copy
 
 NOW = datetime(2026, 3, 14, 12)
@@ -37,11 +38,7 @@ def statement(request) -> str:
 
 
 def test_sqlite_searches_attempts_by_index_only(sqlite_database, statement):
-    path = sqlite_database.url.removeprefix("sqlite:///")
-    named = re.sub(r"%\((\w+)\)s", r":\1", statement)
-    facts = {"account": 1, "kind": "image", "day": str(DAY), "now": str(NOW)}
-    with closing(sqlite3.connect(path)) as connection:
-        steps = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {named}", facts)]
+    steps = steps_on_sqlite(sqlite_database, statement)
     searches = [step for step in steps if re.search(r"\b(taken|seat|tried)\b USING", step)]
     assert [step.split("INDEX ")[1] for step in searches] == [
         f"{SEAT_INDEX} (account_id=? AND kind=? AND day=?)",
@@ -51,6 +48,21 @@ def test_sqlite_searches_attempts_by_index_only(sqlite_database, statement):
     assert not [
         step for step in steps if re.match(r"SCAN (taken|tried|planned|extra|spender)", step)
     ]
+
+
+def test_sqlite_asks_for_what_a_day_took_at_once(sqlite_database):
+    steps = steps_on_sqlite(sqlite_database, SPENDING_SQL)
+    assert "SEARCH seat USING INDEX attempt_by_state (state=? AND day=?)" in steps
+    assert "SEARCH extra USING INDEX grant_of_a_day (account_id=? AND kind=? AND day=?)" in steps
+    assert not [step for step in steps if step.startswith("CORRELATED")]
+
+
+def steps_on_sqlite(database, statement: str) -> list[str]:
+    path = database.url.removeprefix("sqlite:///")
+    named = re.sub(r"%\((\w+)\)s", r":\1", statement)
+    facts = {"account": 1, "kind": "image", "day": str(DAY), "now": str(NOW), "most": 10}
+    with closing(sqlite3.connect(path)) as connection:
+        return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {named}", facts)]
 
 
 @pytest.fixture(scope="module")
@@ -79,8 +91,16 @@ def test_postgres_searches_attempts_by_index_only(postgres_history, statement, a
     assert max(node["Actual Rows"] for node in reads) <= 1000
 
 
+@pytest.mark.postgres
+def test_postgres_asks_for_what_a_day_took_at_once(postgres_history):
+    """Row by row it seems so dear that the statement is compiled, which takes longer than it."""
+    nodes = list(walk(explain_on_postgres(postgres_history, SPENDING_SQL)))
+    postgres_history.rollback()
+    assert "SubPlan" not in {node.get("Parent Relationship") for node in nodes}
+
+
 def explain_on_postgres(connection: psycopg.Connection, statement: str) -> dict:
-    facts = {"account": 1, "kind": "image", "day": DAY, "now": NOW}
+    facts = {"account": 1, "kind": "image", "day": DAY, "now": NOW, "most": 10}
     cursor = psycopg.ClientCursor(connection)
     cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", facts)
     return cursor.fetchone()[0][0]["Plan"]
