@@ -143,7 +143,9 @@ class Call(models.Model):
             models.Index(fields=["work"], name="call_of_work"),
             # Partial, so that a call that succeeds is not kept in them.
             models.Index(
-                fields=["state", "sent_at"], condition=~Q(state="succeeded"), name="call_by_state"
+                fields=["state", "sent_at", "id"],
+                condition=~Q(state="succeeded"),
+                name="call_by_state",
             ),
             models.Index(fields=["why", "-id"], condition=~Q(why=""), name="call_by_reason"),
             # How long a model usually takes, and when it last answered.
