@@ -1,46 +1,59 @@
-"""The calls in doubt, those that have waited longest first."""
+"""The calls in doubt, those that have waited longest first, and what may be decided about each."""
 
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from jobs import refusals, staff
 from jobs.models import Job
 from providers.models import Call
-from quotas.models import Account
 
 MOST = 50
 
 
 @dataclass(frozen=True)
 class Doubt:
+    """What its state allows; what its reader may is asked where it is shown."""
+
     call: Call
-    job_id: uuid.UUID | None
-    account: Account | None
+    job: Job | None
     age: timedelta
+    can_be_checked: bool
+    can_be_given_back: bool
+    can_be_attached: bool
 
 
 def calls_in_doubt(now: datetime) -> list[Call]:
     return list(Call.objects.in_doubt(now).order_by("sent_at", "pk")[:MOST])
 
 
-def accounts_of(calls: list[Call]) -> dict[uuid.UUID, Account]:
-    """By job."""
+def jobs_of(calls: list[Call]) -> dict[uuid.UUID, Job]:
     ids = {job_id for job_id in map(job_id_in, calls) if job_id}
-    jobs = Job.objects.filter(pk__in=ids).select_related("account__user")
-    return {job.pk: job.account for job in jobs.only("pk", "account__name", "account__visitor",
-                                                     "account__user__username")}  # fmt: skip
+    jobs = Job.objects.filter(pk__in=ids).select_related("account__user", "attempt")
+    return {job.pk: job for job in jobs.only("pk", "state", "attempt__state", "account__name",
+                                             "account__visitor",
+                                             "account__user__username")}  # fmt: skip
 
 
 def doubts(now: datetime) -> list[Doubt]:
     calls = calls_in_doubt(now)
-    accounts = accounts_of(calls) if calls else {}
-    return [_doubt(call, accounts, now) for call in calls]
+    if not calls:
+        return []
+    jobs, why_unchecked = jobs_of(calls), staff.refusals_to_check(calls, now)
+    return [_doubt(call, jobs, why_unchecked[call.pk], now) for call in calls]
 
 
-def _doubt(call: Call, accounts: dict[uuid.UUID, Account], now: datetime) -> Doubt:
+def _doubt(call: Call, jobs: dict[uuid.UUID, Job], why_unchecked: str, now: datetime) -> Doubt:
     job_id = job_id_in(call)
-    account = accounts.get(job_id) if job_id else None
-    return Doubt(call, job_id if account else None, account, now - call.sent_at)
+    job = jobs.get(job_id) if job_id else None
+    return Doubt(
+        call=call,
+        job=job,
+        age=now - call.sent_at,
+        can_be_checked=not why_unchecked,
+        can_be_given_back=not refusals.why_not_given_back(call, job, now),
+        can_be_attached=not refusals.why_not_attached(call, job),
+    )
 
 
 def job_id_in(call: Call) -> uuid.UUID | None:

@@ -68,6 +68,14 @@ def test_a_call_in_doubt_leads_to_its_own_page(visit):
     page.wait_for_url("**/admin/providers/call/*/change/")
 
 
+def test_what_can_be_done_about_it_is_one_step_away(visit):
+    page = visit("staff")
+    page.goto(BOARD)
+    page.get_by_role("link", name="Give the slot of ").first.click()
+    page.wait_for_url("**/give-back/")
+    expect(page.get_by_label("Reason")).to_be_visible()
+
+
 def test_board_is_refreshed_only_where_its_reader_wished_so(troubles_of):
     page, complaints = troubles_of
     page.goto(BOARD)

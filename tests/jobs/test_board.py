@@ -1,6 +1,7 @@
 """The staff's board as a page: what it tells of alerts, doubts and the house, to whom, at what
 cost."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -51,6 +52,12 @@ def queries_of(client, address: str, **kwargs) -> list[str]:
     return [query["sql"] for query in caught.captured_queries]
 
 
+def deeds_on(answer) -> set[str]:
+    """The decisions that calls in doubt lead to."""
+    links = r"/admin/providers/call/(?:\d+/)?(check-now|give-back|attach)/"
+    return set(re.findall(links, answer.content.decode()))
+
+
 def test_queries_are_as_many_for_three_rows_as_for_three_hundred(staff_client, history):
     history(1)
     few = queries_of(staff_client, BOARD)
@@ -60,7 +67,7 @@ def test_queries_are_as_many_for_three_rows_as_for_three_hundred(staff_client, h
     history(100)
     assert Call.objects.count() >= 300
     many = queries_of(staff_client, BOARD)
-    assert len(many) == len(few) == 25, "\n".join(many)
+    assert len(many) == len(few) == 26, "\n".join(many)
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "part"])
@@ -139,6 +146,25 @@ def test_a_call_in_doubt_is_told_with_its_account_and_leads_to_its_page(staff_cl
     assert f'href="/admin/providers/call/{call.pk}/change/"' in page
     assert f'href="/admin/jobs/job/{job.pk}/change/"' in page
     assert f"<td>{account}</td>" in page
+
+
+@pytest.mark.parametrize(
+    ("make", "deeds"),
+    [(rows.overdue, {"check-now", "give-back"}), (rows.lost, {"give-back", "attach"})],
+)
+def test_a_call_in_doubt_leads_to_what_its_state_allows(
+    staff_client, account, now, clock, make, deeds
+):
+    make(account, now)
+    clock.move_to(now + timedelta(hours=1))
+    assert deeds_on(staff_client.get(BOARD)) == deeds
+
+
+def test_a_call_in_doubt_leads_to_what_its_reader_may(member, account, now):
+    rows.lost(account, now)
+    client = member("jobs.view_dashboard", "providers.view_call", "jobs.attach_reference")
+    assert deeds_on(client.get(BOARD)) == {"attach"}
+    assert deeds_on(client.get(PART, headers=HTMX)) == {"attach"}
 
 
 def test_a_call_that_is_no_jobs_is_told_too(staff_client, now):
