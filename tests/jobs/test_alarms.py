@@ -112,6 +112,19 @@ def test_a_missed_deadline_is_told_for_an_hour(look, account, now):
     assert look(call.deadline_at, AlertKind.OVERDUE) == ["sandbox"]
     assert look(call.deadline_at + HOUR - MINUTE, AlertKind.OVERDUE) == ["sandbox"]
     assert look(call.deadline_at + HOUR, AlertKind.OVERDUE) == []
+    assert [message.subject for message in mail.outbox].count(
+        "Alert: deadline missed: sandbox · Counterfoil"
+    ) == 1
+
+
+def test_an_alert_says_when_it_opened_was_last_seen_and_closed(look, account, now):
+    at = rows.call_of(rows.generating(account, now)).deadline_at
+    for minutes in (0, 10, 60):
+        look(at + minutes * MINUTE)
+    alert = Alert.objects.get(kind=AlertKind.OVERDUE)
+    assert alert.opened_at == at
+    assert alert.seen_at == at + 10 * MINUTE
+    assert alert.closed_at == at + HOUR
 
 
 def test_a_run_that_came_late_has_missed_its_deadline_too(look, account, now):

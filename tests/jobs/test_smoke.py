@@ -4,10 +4,11 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from django.core import mail
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from jobs import alarms, audit, engine, smoke, tasks, wishes
+from jobs import alarm_posts, alarms, audit, engine, smoke, tasks, wishes
 from jobs.management.commands import smoke as command
 from jobs.models import Job
 from jobs.works import job_id_of
@@ -156,6 +157,19 @@ def test_a_failure_is_told_until_a_good_one(run, clock):
     run()
     assert alerts() == []
     assert Alert.objects.filter(kind=AlertKind.SMOKE).count() == 1
+
+
+def test_a_failure_is_mailed_once(run, clock, settings):
+    settings.ALERT_EMAILS = ["ops@example.org"]
+    run(REFUSED)
+    for _ in range(3):
+        alerts()
+        alarm_posts.send_due(timezone.now())
+        clock.shift(HOUR)
+    told = [message.subject for message in mail.outbox]
+    assert [subject for subject in told if "smoke test" in subject] == [
+        "Alert: smoke test failed or stale: fake · Counterfoil"
+    ]
 
 
 def test_a_running_one_leaves_what_was_told(run, clock, now):
