@@ -6,13 +6,25 @@ import pytest
 import requests
 from playwright.sync_api import Page, expect
 
+from tests.e2e.conftest import SETTINGS
 from tests.e2e.steps import expect_quota, expect_state, order
+from tests.site_process import Site
 
 pytestmark = [pytest.mark.chromium, pytest.mark.site]
 
 REASON = "asked by phone"
 SCRIPT = pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
 MAKE_STAFF = ("createsuperuser", "--no-input", "--username=staff", "--email=s@example.org")
+
+
+@pytest.fixture(scope="module")
+def site(chromium, tmp_path_factory):
+    """Without limits: whoever decides here is quicker than a person could be."""
+    site = Site(tmp_path_factory.mktemp("site"), **SETTINGS, RATE_LIMITS="OFF")
+    try:
+        yield site.start()
+    finally:
+        site.stop()
 
 
 @pytest.fixture(scope="module")
