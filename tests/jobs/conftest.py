@@ -16,7 +16,6 @@ from django.utils import timezone
 
 from jobs.models import Heartbeat, Job
 from jobs.visitors import COOKIE, COOKIE_SALT
-from tests.site_process import wait_until
 from tests import rows
 from tests.site_process import wait_until
 
