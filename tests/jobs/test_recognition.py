@@ -66,6 +66,10 @@ def seen(ana_client):
     return ana_client
 
 
+def test_the_minute_is_one():
+    assert timedelta(seconds=60) == LASTS
+
+
 def test_every_address_trusts_or_says_why_not():
     assert addresses() == TRUSTING | set(NEVER)
     assert not TRUSTING & set(NEVER)
@@ -150,10 +154,16 @@ class TestInForce:
         assert not answer.wsgi_request.user.is_authenticated
         assert (answer.cookies[COOKIE].value, answer.cookies[COOKIE]["max-age"]) == ("", 0)
 
-    def test_and_sends_nothing_within_it(self, seen, account, now, end):
+    @pytest.mark.parametrize("form", ["cancel", "stop-waiting", "delete"])
+    def test_and_sends_nothing_within_it(self, seen, account, now, end, form):
+        """Also to a page that trusts when it is looked at."""
         job = rows.queued(account, now)
         end()
-        assert seen.post(f"/jobs/{job.pk}/cancel").status_code == 404
+        assert seen.post(f"/jobs/{job.pk}/{form}").status_code == 404
+
+    def test_and_orders_nothing_within_it(self, seen, end):
+        end()
+        assert not seen.post("/images/new", {}).wsgi_request.user.is_authenticated
 
     def test_and_sees_no_admin_page_within_it(self, staff_client, staff):
         assert staff_client.get("/").status_code == 200

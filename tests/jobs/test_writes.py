@@ -258,6 +258,11 @@ def test_a_stream_writes_nothing(ana, account, now):
     assert asked.writes() == []
 
 
+def test_a_static_file_asks_the_database_nothing(ana_client):
+    assert b"".join(ana_client.get("/static/walked.css")) == b"body {}"
+    assert look(ana_client, "/static/walked.css") == []
+
+
 def test_the_session_of_an_old_password_is_removed_when_it_is_met(ana, ana_client):
     """The one look that writes, once: whoever stole it is out for good."""
     ana.set_password("another")
