@@ -15,8 +15,8 @@ def main() -> None:
     from django.utils import timezone
 
     from jobs import changes
-    from jobs.middleware import COOKIE, COOKIE_SALT
     from jobs.ordering import PictureOrder, order_picture
+    from jobs.visitors import COOKIE, COOKIE_SALT
     from providers.registry import offers
     from quotas import accounts
 
