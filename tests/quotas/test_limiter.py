@@ -2,6 +2,7 @@
 
 import uuid
 from datetime import timedelta
+from functools import partial
 
 import pytest
 import time_machine
@@ -138,7 +139,8 @@ def test_a_key_that_still_counted_and_had_to_go_is_told(clock):
 
 
 def test_a_full_memory_lets_through(clock):
-    memory = limiter_memory.BoundedMemory(most_keys=2, forgot=lambda: unmeasured.note(WhyUnmeasured.FULL))
+    forgot = partial(unmeasured.note, WhyUnmeasured.FULL)
+    memory = limiter_memory.BoundedMemory(most_keys=2, forgot=forgot)
     limits = Limiter(lambda rule: MovingWindowRateLimiter(memory), Guard(budget=None))
     assert [limits.check([Window(RULE, str(n))]) for n in range(50)] == [None] * 50
     assert unmeasured.tally.counts() == {WhyUnmeasured.FULL: 48}
