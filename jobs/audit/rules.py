@@ -42,6 +42,7 @@ SAYS = {
     "call_ended_once_ended": "A call's state and the time of its end disagree.",
     "call_fallback_names_its_rule": "A fallback does not name the rule that allowed it.",
     "call_late_only_after_end": "A call has late news, but no end before it.",
+    "call_hook_token_once": "Calls share the address that their webhooks come to.",
     "call_live_is_looked_at": "A live call is never looked at again.",
     "call_reference_once": "Calls share one id of the provider, so a result may be another's.",
     "call_wall": "A work has more than one live or paid call.",
@@ -64,6 +65,7 @@ SAYS = {
     "stage_once_a_job": "A job has the same stage twice.",
     "stage_saves_a_call": "A save stage does not say whose result it saves.",
     "staff_action_says_who_and_why": "A decision of staff has no name or no reason.",
+    "unmeasured_one_a_day": "Unmeasured requests of a day are counted in two rows.",
 }
 
 

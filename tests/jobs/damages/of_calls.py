@@ -31,6 +31,11 @@ def _(job):
     return double(calls(job).get(), work=work_of(uuid.uuid4()), hook_token="another")
 
 
+@damage("call_hook_token_once", despite=("call_hook_token_once",))
+def _(job):
+    return double(calls(job).get(), work=work_of(uuid.uuid4()), reference=None)
+
+
 @damage("call_fallback_names_its_rule", despite=("call_fallback_names_its_rule",))
 def _(job):
     return harm(calls(job), after=calls(job).get(), after_rule="")

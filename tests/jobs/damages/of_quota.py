@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import CharField, F, ForeignKey
 
 from jobs.models import Job
-from quotas.models import Account, Alert, Allowance, Attempt, Grant, Newcomer, Plan
+from quotas.models import Account, Alert, Allowance, Attempt, Grant, Newcomer, Plan, Unmeasured
 from tests.jobs.damages.planting import (
     attempt,
     calls,
@@ -234,3 +234,9 @@ def _(job):
 def newcomer(job) -> Newcomer:
     seat = {"network": "192.0.2.1", "day": job.attempt.day, "number": 1, "allowed": 30}
     return Newcomer.objects.create(account=job.account, taken_at=job.created_at, **seat)
+
+
+@damage("unmeasured_one_a_day", despite=("unmeasured_one_a_day",))
+def _(job):
+    day = {"day": job.created_at.date(), "why": "no_address", "requests": 1}
+    return double(Unmeasured.objects.create(**day, last_at=job.created_at))
