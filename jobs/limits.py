@@ -13,6 +13,7 @@ from datetime import timedelta
 
 from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.http import HttpRequest
+from django.http.multipartparser import MultiPartParserError
 from django.http.request import UnreadablePostError
 from django.urls import Resolver404, ResolverMatch, resolve
 
@@ -25,6 +26,8 @@ from quotas.states import WhyUnmeasured
 
 MINUTE, TEN_MINUTES = timedelta(minutes=1), timedelta(minutes=10)
 LONGEST_NAME = 150
+# Bodies that the view will refuse too.
+UNREADABLE = (BadRequest, SuspiciousOperation, MultiPartParserError, UnreadablePostError)
 
 
 @dataclass(frozen=True)
@@ -41,15 +44,16 @@ def limit(name: str, most: int, within: timedelta, *, network: int) -> Limit:
     return Limit(Rule(name, most, within), Rule(f"{name} of a network", network, within))
 
 
-def strict(name: str, most: int, within: timedelta) -> Limit:
-    many = Rule(f"{name} of a network", 10 * most, within)
-    return Limit(Rule(name, most, within), many, fresh_cookie_helps=False)
+def strict(name: str, most: int, within: timedelta, *, network: int | None = None) -> Limit:
+    of_network = Rule(f"{name} of a network", network or 10 * most, within)
+    return Limit(Rule(name, most, within), of_network, fresh_cookie_helps=False)
 
 
 PAGES = limit("pages", 100, MINUTE, network=2_000)
 POLLS = limit("polls", 600, MINUTE, network=10_000)
 PICTURES = limit("pictures", 600, MINUTE, network=10_000)
-HOOKS = limit("hooks", 3_000, MINUTE, network=3_000)
+# Machines have no cookie, and who brings one gets no more by it.
+HOOKS = strict("hooks", 3_000, MINUTE, network=3_000)
 ORDERS = strict("orders", 20, MINUTE)
 UPLOADS = strict("uploads", 10, MINUTE)
 SIGN_IN = strict("sign-in", 10, MINUTE)
@@ -91,8 +95,11 @@ def windows_of(request: HttpRequest) -> Iterator[Window]:
     if endpoint in UNLIMITED:
         return
     person, network = _person_of(request), network_of_request(request)
-    for limit in _limits_of(request, endpoint):
-        yield from _windows_of(limit, person, network)
+    limits = list(_limits_of(request, endpoint))
+    for each in limits:
+        yield from _windows_of(each, person, network)
+    if not network and any(_counts_network(each, person) for each in limits):
+        unmeasured.note(WhyUnmeasured.NO_ADDRESS)
     if request.method == "POST" and POSTED.get(endpoint) is SIGN_IN:
         yield from _window_of_name(request)
 
@@ -107,19 +114,25 @@ def _match_of(request: HttpRequest) -> ResolverMatch | None:
 def _limits_of(request: HttpRequest, endpoint: str) -> Iterator[Limit]:
     if request.method == "POST" and endpoint in POSTED:
         yield POSTED[endpoint]
-    is_part = request.method in ("GET", "HEAD") and bool(request.htmx)  # type: ignore[attr-defined]
-    yield POLLS if is_part and endpoint in POLLED else INSTEAD_OF_PAGES.get(endpoint, PAGES)
+    is_poll = endpoint in POLLED and _asks_for_part(request)
+    yield POLLS if is_poll else INSTEAD_OF_PAGES.get(endpoint, PAGES)
+
+
+def _asks_for_part(request: HttpRequest) -> bool:
+    """htmx asks for whole pages too, where a browser goes back."""
+    htmx = request.htmx  # type: ignore[attr-defined]
+    return request.method in ("GET", "HEAD") and bool(htmx) and not htmx.history_restore_request
 
 
 def _windows_of(limit: Limit, person: str | None, network: str | None) -> Iterator[Window]:
     if person:
         yield Window(limit.person, person)
-    if person and limit.fresh_cookie_helps:
-        return
-    if network:
+    if network and _counts_network(limit, person):
         yield Window(limit.network, f"network {network}")
-    else:
-        unmeasured.note(WhyUnmeasured.NO_ADDRESS)
+
+
+def _counts_network(limit: Limit, person: str | None) -> bool:
+    return not (person and limit.fresh_cookie_helps)
 
 
 def _person_of(request: HttpRequest) -> str | None:
@@ -129,10 +142,11 @@ def _person_of(request: HttpRequest) -> str | None:
 
 
 def _window_of_name(request: HttpRequest) -> Iterator[Window]:
-    """As the sign-in form itself reads the name; in whatever case, since people mix that up."""
+    """As the sign-in form itself reads the name, which takes off blanks first; in whatever case,
+    since people mix that up."""
     try:
-        name = request.POST.get("username", "")
-    except (BadRequest, SuspiciousOperation, UnreadablePostError):
+        name = request.POST.get("username", "").strip()
+    except UNREADABLE:
         return
     name = unicodedata.normalize("NFKC", name[:LONGEST_NAME]).strip().casefold()
     if name:

@@ -7,7 +7,7 @@ sends it once more.
 
 import math
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.cache import patch_cache_control
@@ -15,16 +15,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from jobs.forms import PictureForm
+from jobs.limits import UNREADABLE
 from jobs.views.pages import show, wants_part
 from jobs.views.sign_in import SignInForm
 from quotas.limiter import Limited
 
 STATUS = 429
-# Never sent back in a page.
-SECRET = ("password", "csrfmiddlewaretoken")
+# Never sent back in a page, wherever in a field's name it stands.
+SECRET = ("password", "secret", "token", "code")
 
 
 def limited_page(request: HttpRequest, limited: Limited) -> HttpResponse:
+    _drop_unreadable(request)
     response = _page(request, limited_in_words(limited.seconds))
     response["Retry-After"] = str(limited.seconds)
     patch_cache_control(response, private=True, no_cache=True)
@@ -40,6 +42,14 @@ def limited_in_words(seconds: int) -> str:
         "Too many tries from here. Try again in %(minutes)s minutes.",
         minutes,
     ) % {"minutes": minutes}
+
+
+def _drop_unreadable(request: HttpRequest) -> None:
+    """A body that nobody can read is refused like any other, with nothing typed to keep."""
+    try:
+        _ = request.POST
+    except UNREADABLE:
+        request.POST = QueryDict()
 
 
 def _page(request: HttpRequest, says: str) -> HttpResponse:
@@ -89,5 +99,5 @@ def _posted(request: HttpRequest) -> list[tuple[str, str]]:
         (name, value)
         for name, values in request.POST.lists()
         for value in values
-        if not name.startswith(SECRET)
+        if not any(word in name.casefold() for word in SECRET)
     ]

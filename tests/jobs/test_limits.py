@@ -134,6 +134,13 @@ def test_polls_have_a_rule_of_their_own(clock):
     assert not is_limited(visitor.get("/"))
 
 
+def test_a_whole_page_is_no_poll_though_htmx_asks_for_it(clock):
+    back = {**HTMX, "HX-History-Restore-Request": "true"}
+    assert not knock("/gallery", many=2000, **back)
+    assert knock("/gallery", **back)
+    assert not knock("/gallery", **HTMX)
+
+
 def test_pictures_do_not_use_up_pages(clock):
     visitor = visitor_of("v1")
     path = "/images/00000000-0000-0000-0000-000000000000/small"
@@ -190,16 +197,38 @@ class TestSignIn:
             pages.append(text_of(told[-1]))
         assert pages[0] == pages[1]
 
-    @pytest.mark.parametrize("body", [b"", b"username=%FF%FE", b"--x\r\nbroken"])
-    def test_a_body_that_cannot_be_read_is_the_views_affair(self, clock, body):
-        kind = "multipart/form-data; boundary=x" if b"x" in body else "text/plain"
-        response = visitor_of("v1").post(reverse("sign_in"), body, content_type=kind)
-        assert response.status_code in (400, 422)
+    @pytest.mark.parametrize(
+        ("kind", "body"),
+        [
+            ("text/plain", b""),
+            ("application/x-www-form-urlencoded", b"username=%FF%FE"),
+            ("application/x-www-form-urlencoded; charset=utf-7", b"username=ana"),
+            ("application/x-www-form-urlencoded", b"a=1&" * 2000),
+            ("application/x-www-form-urlencoded", b"username=" + b"a" * 2**20),
+            ("multipart/form-data", b"no boundary"),
+            ("multipart/form-data; boundary=x", b"--x\r\nbroken"),
+            ("multipart/form-data; boundary=" + "x" * 300, b"--x"),
+        ],
+    )
+    def test_a_body_that_cannot_be_read_counts_as_any_other(self, clock, kind, body):
+        visitor, path = visitor_of("v1"), reverse("sign_in")
+        told = [visitor.post(path, body, content_type=kind).status_code for _ in range(11)]
+        assert set(told[:10]) <= {400, 422}
+        assert told[10] == 429
+        assert not unmeasured.tally.counts()
+
+    def test_a_name_in_a_form_of_parts_counts_too(self, clock):
+        path = reverse("sign_in")
+        body = b"--x\r\nContent-Disposition: form-data; name=username\r\n\r\nana\r\n--x--"
+        kind = "multipart/form-data; boundary=x"
+        people = [visitor_of(f"v{n}", f"203.0.113.{n}") for n in range(21)]
+        told = [person.post(path, body, content_type=kind).status_code for person in people]
+        assert told == [422] * 20 + [429]
 
 
 def name_of(number: int) -> str:
     """One account, however it is written."""
-    return ("ana", "ANA", " Ana ", "\uff41na")[number % 4]
+    return ("ana", "ANA", " " * 200 + "Ana ", "\uff41na")[number % 4]
 
 
 class TestOrders:
@@ -243,9 +272,14 @@ class TestRefusal:
         assert "429" not in text_of(refused)
 
     def test_what_else_was_posted_is_kept(self, clock):
-        refused = self.refused("post", "/theme", {"theme": "dark", "password1": "secret"})
+        refused = self.refused("post", "/theme", {"theme": "dark"})
         assert '<input type="hidden" name="theme" value="dark">' in refused.content.decode()
-        assert "secret" not in refused.content.decode()
+
+    @pytest.mark.parametrize("name", ["password1", "old_password", "token", "otp_code"])
+    def test_no_secret_is_sent_back(self, clock, name):
+        refused = self.refused("post", "/theme", {name: "of ana's"})
+        assert is_limited(refused)
+        assert "of ana" not in refused.content.decode()
 
     def test_htmx_puts_it_among_the_messages(self, clock):
         path = "/jobs/00000000-0000-0000-0000-000000000000/cancel"
@@ -260,6 +294,12 @@ class TestRefusal:
         knock(many=2001)
         hook = Client(REMOTE_ADDR=ADDRESS).post("/hooks/polza/" + "t" * 43 + "/")
         assert hook.status_code != 429
+
+
+    def test_a_cookie_buys_no_more_webhooks(self, clock):
+        for _ in range(limits.HOOKS.network.most):
+            limiter().check([Window(limits.HOOKS.network, f"network {ADDRESS}")])
+        assert is_limited(visitor_of("fresh").post("/hooks/polza/" + "t" * 43 + "/"))
 
 
 class TestProxies:
@@ -295,6 +335,12 @@ class TestProxies:
         settings.TRUSTED_PROXIES = proxies
         assert not self.is_refused(header, many=2001)
         assert unmeasured.tally.counts() == {WhyUnmeasured.NO_ADDRESS: 2001}
+
+
+    def test_a_request_is_counted_once_as_unmeasured(self, clock, settings):
+        settings.TRUSTED_PROXIES = 1
+        sign_in_as(Client(), "ana")
+        assert unmeasured.tally.counts() == {WhyUnmeasured.NO_ADDRESS: 1}
 
 
 def test_an_office_behind_one_address_can_work(clock):
