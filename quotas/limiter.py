@@ -10,7 +10,7 @@ or Redis.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, partial
@@ -19,7 +19,7 @@ from typing import Protocol
 from django.conf import settings
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
-from limits import RateLimitItem, RateLimitItemPerSecond
+from limits import RateLimitItem, RateLimitItemPerSecond, WindowStats
 from limits.storage import RedisStorage
 from limits.strategies import MovingWindowRateLimiter
 from redis.backoff import NoBackoff
@@ -32,6 +32,8 @@ from quotas.states import WhyUnmeasured
 
 CLOCKS_DIFFER = 1.0
 """Seconds, between the machines that share a store."""
+LOOKS = 3
+"""At a window that is full and has room by turns, since others come and time goes on."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,11 @@ class Rule:
     most: int
     within: timedelta
 
+    @property
+    def lets_something_through(self) -> bool:
+        return self.most >= 1 and self.within >= timedelta(seconds=1)
+
     def item(self) -> RateLimitItem:
-        if self.most < 1 or self.within < timedelta(seconds=1):
-            raise ValueError(f"the rule {self.name} lets nothing through")
         return RateLimitItemPerSecond(self.most, int(self.within.total_seconds()), self.name)
 
 
@@ -87,7 +91,7 @@ class Limiter:
         where finding out which windows fails."""
         try:
             # Before the store is asked: a bad rule says nothing about the store.
-            found = [(window, window.rule.item()) for window in windows]
+            found = list(_countable(windows))
             return self._guard.ask(lambda: self._first_full(found)) if found else None
         except NotMeasured as exc:
             unmeasured.note(exc.why)
@@ -97,20 +101,42 @@ class Limiter:
 
     def _first_full(self, windows: Sequence[tuple[Window, RateLimitItem]]) -> Limited | None:
         for window, item in windows:
-            counts = self._counts_of(window.rule)
-            if not counts.hit(item, window.identifier):
-                return _refusal(window, counts, item)
+            limited = _hit(window, item, self._counts_of(window.rule))
+            if limited:
+                return limited
         return None
 
 
-def _refusal(window: Window, counts: MovingWindowRateLimiter, item: RateLimitItem) -> Limited:
-    """A refusal counts only where the store's own numbers bear it out."""
-    stats = counts.get_window_stats(item, window.identifier)
+def _countable(windows: Iterable[Window]) -> Iterator[tuple[Window, RateLimitItem]]:
+    """What a fault leaves of them: it must not take those along that were found before it."""
+    try:
+        for window in windows:
+            if window.rule.lets_something_through:
+                yield window, window.rule.item()
+            else:
+                unmeasured.note(WhyUnmeasured.FAULT)
+    except Exception:  # noqa: BLE001 - as above
+        unmeasured.note(WhyUnmeasured.FAULT)
+
+
+def _hit(window: Window, item: RateLimitItem, counts: MovingWindowRateLimiter) -> Limited | None:
+    """A refusal counts only where the store's own numbers bear it out. That there is room just
+    after there was none is no lie yet: the oldest hit went out of the window in between."""
+    for _ in range(LOOKS):
+        if counts.hit(item, window.identifier):
+            return None
+        stats = counts.get_window_stats(item, window.identifier)
+        if stats.remaining <= 0:
+            return _refusal(window.rule, stats)
+    raise StoreLied
+
+
+def _refusal(rule: Rule, stats: WindowStats) -> Limited:
     left = stats.reset_time - timezone.now().timestamp()
-    longest = window.rule.within.total_seconds()
-    if stats.remaining > 0 or not -CLOCKS_DIFFER <= left <= longest + CLOCKS_DIFFER:
+    longest = rule.within.total_seconds()
+    if not -CLOCKS_DIFFER <= left <= longest + CLOCKS_DIFFER:
         raise StoreLied
-    return Limited(window.rule, min(max(1, math.ceil(left)), math.ceil(longest)))
+    return Limited(rule, min(max(1, math.ceil(left)), math.ceil(longest)))
 
 
 @cache
@@ -134,13 +160,22 @@ def in_memory() -> Limiter:
 
 
 def in_redis(url: str) -> Limiter:
+    """Made when the store is first asked for, so that an address it cannot read is one more way
+    for it to fail."""
+
+    @cache
+    def counts() -> MovingWindowRateLimiter:
+        return MovingWindowRateLimiter(_redis_at(url))
+
+    return Limiter(lambda rule: counts(), Guard(budget=BUDGET))
+
+
+def _redis_at(url: str) -> RedisStorage:
     """Whatever the client would wait for or try again is cut: the guard decides about that."""
-    store = RedisStorage(
+    return RedisStorage(
         url,
         key_prefix=f"{settings.Q_CLUSTER['name']}-limits",
         socket_timeout=BUDGET,
         socket_connect_timeout=BUDGET,
         retry=Retry(NoBackoff(), 0),  # type: ignore[arg-type]
     )
-    counts = MovingWindowRateLimiter(store)
-    return Limiter(lambda rule: counts, Guard(budget=BUDGET))

@@ -49,10 +49,13 @@ class Guard:
 
     def ask(self, question: Callable[[], T]) -> T:
         """Raises NotMeasured."""
-        if not self._breaker.may_ask():
+        is_probe = self._breaker.is_open
+        if is_probe and not self._breaker.may_probe():
             raise NotMeasured(self._breaker.why)
         try:
-            answer = self._line.ask(question) if self._line else question()
+            answer = self._put(question) if is_probe else self._put(self._unless_open(question))
+        except NotMeasured:
+            raise
         except Exception as exc:
             why = why_of(exc)
             self._breaker.failed(why)
@@ -60,21 +63,29 @@ class Guard:
         self._breaker.answered()
         return answer
 
+    def _put(self, question: Callable[[], T]) -> T:
+        return self._line.ask(question) if self._line else question()
+
+    def _unless_open(self, question: Callable[[], T]) -> Callable[[], T]:
+        """Of a crowd that waits for a thread those behind see how those before fared."""
+
+        def look_first() -> T:
+            if self._breaker.is_open:
+                raise NotMeasured(self._breaker.why)
+            return question()
+
+        return look_first
+
 
 def why_of(exc: Exception) -> WhyUnmeasured:
-    if isinstance(exc, NotMeasured):
-        return exc.why
     if isinstance(exc, StoreLied):
         return WhyUnmeasured.LIES
-    return (
-        WhyUnmeasured.HANGS
-        if isinstance(exc, (TimeoutError, redis.TimeoutError))
-        else WhyUnmeasured.RAISES
-    )
+    is_late = isinstance(exc, (TimeoutError, redis.TimeoutError))
+    return WhyUnmeasured.HANGS if is_late else WhyUnmeasured.RAISES
 
 
 class Breaker:
-    """Whether to ask at all. `why` is the last failure's."""
+    """Open: nobody asks. `why` is the last failure's."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -83,10 +94,12 @@ class Breaker:
         self._ask_at = 0.0
         self.why = WhyUnmeasured.RAISES
 
-    def may_ask(self) -> bool:
-        """Of those who ask while it is open one gets through, each PROBE_EVERY seconds."""
-        if self._failures < FAILURES:
-            return True
+    @property
+    def is_open(self) -> bool:
+        return self._failures >= FAILURES
+
+    def may_probe(self) -> bool:
+        """Of those who come while it is open one gets through, each PROBE_EVERY seconds."""
         with self._lock:
             if self._clock() < self._ask_at:
                 return False
@@ -117,6 +130,14 @@ class Line:
         until = time.monotonic() + self._budget
         if not self._free.acquire(timeout=self._budget):
             raise TimeoutError
-        answer: Future[T] = self._threads.submit(question)
+        return self._begin(question).result(timeout=max(0, until - time.monotonic()))
+
+    def _begin(self, question: Callable[[], T]) -> Future[T]:
+        try:
+            answer = self._threads.submit(question)
+        except RuntimeError:
+            # The system has no thread to give. The place is the next one's.
+            self._free.release()
+            raise
         answer.add_done_callback(lambda _: self._free.release())
-        return answer.result(timeout=max(0, until - time.monotonic()))
+        return answer

@@ -1,8 +1,9 @@
 """The counts of one rule in this process's memory: for each key the instants of its hits.
 
 Not the library's own memory, which looks through all keys a hundred times a second and never
-forgets one while it lives. Here a hit costs the same however many keys there are, and the one
-that was hit longest ago is forgotten for a new one.
+forgets one while it lives. Here a hit costs the same however many keys there are. Each forgets
+a few whose window is over, so that memory follows what comes within a window; where all still
+count, the one that was hit longest ago goes for a new one.
 """
 
 from array import array
@@ -15,6 +16,8 @@ from django.utils import timezone
 from limits.storage import MovingWindowSupport, Storage
 
 MOST_KEYS = 20_000
+# One more than a hit can add.
+FORGET_AT_ONCE = 2
 
 
 class BoundedMemory(Storage, MovingWindowSupport):
@@ -38,32 +41,39 @@ class BoundedMemory(Storage, MovingWindowSupport):
         return len(self._hits)
 
     def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
-        now = timezone.now().timestamp()
         with self._lock:
+            now = timezone.now().timestamp()
             hits = self._counted(key, now, expiry)
             if len(hits) + amount > limit:
                 return False
             hits.extend([now] * amount)
             self._hits[key] = hits
             self._hits.move_to_end(key)
-            oldest = self._hits.popitem(last=False)[1] if self._is_full else None
-        if oldest and oldest[-1] > now - expiry:
+            self._forget_what_is_over(now, expiry)
+            is_full = len(self._hits) > self._most_keys
+            if is_full:
+                self._hits.popitem(last=False)
+        if is_full:
             self._forgot()
         return True
 
     def get_moving_window(self, key: str, limit: int, expiry: int) -> tuple[float, int]:
-        now = timezone.now().timestamp()
         with self._lock:
+            now = timezone.now().timestamp()
             hits = self._counted(key, now, expiry)
             return (hits[0], len(hits)) if hits else (now, 0)
 
-    @property
-    def _is_full(self) -> bool:
-        return len(self._hits) > self._most_keys
+    def _forget_what_is_over(self, now: float, expiry: int) -> None:
+        """Of those hit longest ago, which stand first. A store is one rule's, with one expiry."""
+        for _ in range(FORGET_AT_ONCE):
+            key, hits = next(iter(self._hits.items()))
+            if now - expiry < hits[-1] <= now:
+                return
+            del self._hits[key]
 
     def _counted(self, key: str, now: float, expiry: int) -> "array[float]":
-        """Those of the window that ends now. What lies in the future was written before the clock
-        was set back, and would refuse until it comes."""
+        """Those of the window that ends now, which is read under the lock: what lies in the future
+        was written before the clock was set back, and would refuse until it comes."""
         hits = self._hits.get(key) or array("d")
         del hits[bisect_right(hits, now) :]
         del hits[: bisect_right(hits, now - expiry)]

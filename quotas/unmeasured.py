@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import datetime
 from threading import Lock, Timer
 
-from django.db import DatabaseError, connection, transaction
+from django.db import Error, connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -40,14 +40,23 @@ class Tally:
         self._is_to_be_told = False
 
     def note(self, why: WhyUnmeasured) -> None:
-        """A first one is told at once, so that an alert can open; then once a minute."""
+        """A first one is told at once, so that an alert can open; then once a minute. Never raises:
+        a request stands behind it."""
         with self._lock:
             self._counts[why] += 1
+        self._tell_in_time()
+
+    def _tell_in_time(self) -> None:
+        with self._lock:
             if self._is_to_be_told:
                 return
             self._is_to_be_told = True
             rest = self._told_at + TELL_EVERY - time.monotonic()
-        self._set_timer(max(TELL_FIRST_AFTER, rest), self._tell_from_thread)
+        try:
+            self._set_timer(max(TELL_FIRST_AFTER, rest), self._tell_from_thread)
+        except RuntimeError:
+            # The system has no thread to give; the next one tries again.
+            self._is_to_be_told = False
 
     def counts(self) -> dict[WhyUnmeasured, int]:
         """What is not told yet."""
@@ -70,10 +79,11 @@ class Tally:
         log.warning("Requests let through without a measure: %s", said)
         try:
             record(counts, now)
-        except DatabaseError as exc:
-            log.warning("They are written down with the next ones: %s", type(exc).__name__)
+        except Error as exc:
+            log.warning("They are written down a minute later: %s", type(exc).__name__)
             with self._lock:
                 self._counts.update(counts)
+            self._tell_in_time()
 
 
 def record(counts: dict[WhyUnmeasured, int], now: datetime) -> None:

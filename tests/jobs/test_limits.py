@@ -295,7 +295,6 @@ class TestRefusal:
         hook = Client(REMOTE_ADDR=ADDRESS).post("/hooks/polza/" + "t" * 43 + "/")
         assert hook.status_code != 429
 
-
     def test_a_cookie_buys_no_more_webhooks(self, clock):
         for _ in range(limits.HOOKS.network.most):
             limiter().check([Window(limits.HOOKS.network, f"network {ADDRESS}")])
@@ -335,7 +334,6 @@ class TestProxies:
         settings.TRUSTED_PROXIES = proxies
         assert not self.is_refused(header, many=2001)
         assert unmeasured.tally.counts() == {WhyUnmeasured.NO_ADDRESS: 2001}
-
 
     def test_a_request_is_counted_once_as_unmeasured(self, clock, settings):
         settings.TRUSTED_PROXIES = 1

@@ -1,6 +1,8 @@
 """The limiter: refuses exactly where the rule says, and lets through when it cannot tell."""
 
 import uuid
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from datetime import timedelta
 from functools import partial
 
@@ -18,7 +20,9 @@ ANA, BEN = Window(RULE, "user 1"), Window(RULE, "user 2")
 
 
 @pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.redis)])
-def limits(request, settings) -> Limiter:
+def limits(request, settings, monkeypatch) -> Limiter:
+    """Of a Redis that has all the time it needs on a busy machine."""
+    monkeypatch.setattr("quotas.limiter.BUDGET", 10.0)
     settings.Q_CLUSTER = {"name": f"test-{uuid.uuid4()}"}
     if request.param == "memory":
         return in_memory()
@@ -110,6 +114,24 @@ def test_a_bad_rule_takes_no_other_along(limits, clock):
     assert limits.check([ANA])
 
 
+def test_what_was_found_before_a_fault_counts(limits, clock):
+    """Else whoever can cause one is not limited at all."""
+
+    def windows():
+        yield ANA
+        raise ZeroDivisionError
+
+    assert [limits.check(windows()) for _ in range(RULE.most)] == [None] * RULE.most
+    assert limits.check(windows()) == Limited(RULE, 60)
+    assert unmeasured.tally.counts() == {WhyUnmeasured.FAULT: RULE.most + 1}
+
+
+def test_a_rule_beside_a_bad_one_counts(limits, clock):
+    bad = Window(Rule("bad", 0, timedelta(seconds=60)), "user 1")
+    assert [limits.check([bad, ANA]) for _ in range(RULE.most)] == [None] * RULE.most
+    assert limits.check([bad, ANA]) == Limited(RULE, 60)
+
+
 def test_a_fault_in_finding_the_windows_lets_through(limits):
     assert limits.check(1 / 0 for _ in "x") is None
     assert unmeasured.tally.counts() == {WhyUnmeasured.FAULT: 1}
@@ -120,11 +142,55 @@ def test_nothing_of_a_person_is_in_the_store(limits, clock):
     assert "user" not in ANA.identifier
 
 
+def test_who_waited_for_another_sees_what_that_one_did(clock):
+    """Time went on while it waited, and what is later than now would not count."""
+    memory = limiter_memory.BoundedMemory()
+
+    class Lock:
+        def __enter__(self) -> None:
+            memory._lock = nullcontext()
+            clock.shift(0.001)
+            memory.acquire_entry("a", 5, 60)
+
+        def __exit__(self, *_error) -> None: ...
+
+    memory._lock = Lock()
+    memory.acquire_entry("a", 5, 60)
+    assert memory.get("a") == 2
+
+
+def test_many_at_once_are_let_through_as_often_as_the_rule_says():
+    limits, rule = in_memory(), Rule("pages", 200, timedelta(seconds=60))
+    with ThreadPoolExecutor(16) as crowd:
+        answers = list(crowd.map(lambda _: limits.check([Window(rule, "user 1")]), range(4000)))
+    assert answers.count(None) == 200
+
+
 def test_memory_holds_a_bounded_number_of_keys(clock):
     memory = limiter_memory.BoundedMemory(most_keys=100)
     for number in range(1000):
         assert memory.acquire_entry(f"key {number}", 5, 60)
     assert len(memory) == 100
+
+
+def test_memory_holds_nobody_who_came_a_window_ago(clock):
+    memory = limiter_memory.BoundedMemory()
+    for number in range(1000):
+        memory.acquire_entry(f"key {number}", 5, 60)
+    clock.shift(61)
+    for _ in range(1000):
+        memory.acquire_entry("another", 1000, 60)
+    assert len(memory) == 1
+
+
+def test_who_came_later_is_not_forgotten_with_them(clock):
+    memory = limiter_memory.BoundedMemory()
+    memory.acquire_entry("first", 5, 60)
+    clock.shift(30)
+    memory.acquire_entry("second", 5, 60)
+    clock.shift(31)
+    memory.acquire_entry("third", 5, 60)
+    assert [memory.get(key) for key in ("first", "second", "third")] == [0, 1, 1]
 
 
 def test_a_key_that_still_counted_and_had_to_go_is_told(clock):

@@ -4,7 +4,7 @@ import threading
 from datetime import timedelta
 
 import pytest
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError
 
 from quotas import unmeasured
 from quotas.models import Unmeasured
@@ -69,14 +69,25 @@ def test_one_line_is_logged_for_a_thousand_requests(tally, now, caplog):
 
 
 @pytest.mark.django_db
-def test_without_a_database_the_sums_are_kept(tally, now, monkeypatch):
+@pytest.mark.parametrize("error", [DatabaseError, InterfaceError])
+def test_without_a_database_the_sums_are_kept(tally, timers, now, monkeypatch, error):
+    """And told when there is one, also where nothing passes unmeasured any more."""
     tally.note(RAISES)
     with monkeypatch.context() as broken:
-        broken.setattr(unmeasured, "record", _fails)
+        broken.setattr(unmeasured, "record", _raise(error))
         tally.tell(now)
-    tally.note(RAISES)
+    assert len(timers) == 2
     tally.tell(now)
-    assert rows() == {"raises": 2}
+    assert rows() == {"raises": 1}
+
+
+def test_where_no_thread_is_to_be_had_the_next_one_tells():
+    timers = iter([RuntimeError, lambda: None])
+    tally = Tally(set_timer=lambda seconds, act: _start(next(timers)))
+    tally.note(RAISES)
+    tally.note(RAISES)
+    assert tally.counts() == {RAISES: 2}
+    assert not list(timers)
 
 
 @pytest.mark.django_db
@@ -102,8 +113,16 @@ def test_a_thread_of_its_own_tells(now, monkeypatch):
     wait_until(lambda: rows() == {"raises": 1})
 
 
-def _fails(*_args) -> None:
-    raise DatabaseError
+def _raise(error: type[Exception]):
+    def fail(*_args) -> None:
+        raise error
+
+    return fail
+
+
+def _start(timer) -> None:
+    if timer is RuntimeError:
+        raise timer
 
 
 def _note_many(tally: Tally) -> None:
