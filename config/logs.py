@@ -1,9 +1,13 @@
 """Log lines without what people wrote: a database names the failing row in its error, prompt and
-all, so a traceback is printed with the classes of its errors, not with their texts."""
+all, so a traceback is printed with the classes of its errors, not with their texts. And not one for
+each request of a flood: Django has a line, or a traceback, for everything that it refuses."""
 
 import logging
 import traceback
 from collections.abc import Iterator
+from threading import Lock
+
+REFUSALS_A_MINUTE = 60
 
 
 class Formatter(logging.Formatter):
@@ -21,3 +25,32 @@ def _lines(error: BaseException | None) -> Iterator[str]:
         yield "then:"
     yield from (line.rstrip() for line in traceback.format_tb(error.__traceback__))
     yield f"{type(error).__module__}.{type(error).__qualname__}"
+
+
+class FewRefusals(logging.Filter):
+    """Of requests that were refused (4xx) so many lines a minute; the next one says how many had
+    none. Ours are all logged, and so is whatever broke."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = Lock()
+        self._minute = self._written = self._left_out = 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if not 400 <= getattr(record, "status_code", 0) < 500:
+            return True
+        with self._lock:
+            return self._has_room(record)
+
+    def _has_room(self, record: logging.LogRecord) -> bool:
+        minute = int(record.created // 60)
+        if minute != self._minute:
+            self._minute, self._written = minute, 0
+        if self._written == REFUSALS_A_MINUTE:
+            self._left_out += 1
+            return False
+        self._written += 1
+        if self._left_out:
+            record.msg = f"{record.msg} ({self._left_out} more were refused without a line)"
+            self._left_out = 0
+        return True

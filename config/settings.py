@@ -313,6 +313,13 @@ LOGGING = {
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
         }
     },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"few_refusals": {"()": "config.logs.FewRefusals"}},
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": "line",
+            "filters": ["few_refusals"],
+        }
+    },
     "root": {"handlers": ["console"], "level": LOG_LEVEL},
 }

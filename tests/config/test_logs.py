@@ -1,12 +1,19 @@
 """Nothing a person wrote and no key reaches a log line by way of an error's text."""
 
+import copy
+import io
 import logging
+import logging.config
 import sys
+from datetime import timedelta
 
 import pytest
+import time_machine
+from django.test import Client
 
-from config.logs import Formatter
+from config.logs import REFUSALS_A_MINUTE, Formatter
 from jobs import tasks
+from quotas.limiter import Limited, Rule
 
 SECRET = "a prompt about my divorce"
 
@@ -35,6 +42,55 @@ def test_the_errors_below_are_named_too():
     line = line_of(error)
     assert SECRET not in line
     assert line.index("KeyError") < line.index("RuntimeError")
+
+
+@pytest.fixture
+def lines(settings, now):
+    """lines(many, send): what so many requests have written to the console of the site."""
+    written = io.StringIO()
+    config = copy.deepcopy(settings.LOGGING)
+    config["handlers"]["console"]["stream"] = written
+    with time_machine.travel(now, tick=False) as clock:
+        logging.config.dictConfig(config)
+
+        def sent(many: int, send) -> list[str]:
+            for _ in range(many):
+                send()
+            clock.shift(60)
+            send()
+            return written.getvalue().splitlines()
+
+        yield sent
+    logging.config.dictConfig(settings.LOGGING)
+
+
+REFUSED = {
+    "too many": lambda: Client().get("/theme"),
+    "nowhere": lambda: Client().get("/nowhere"),
+    "another host": lambda: Client(SERVER_NAME="evil.example").get("/"),
+    "no token": lambda: Client(enforce_csrf_checks=True).post("/theme"),
+}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_flood_of_refusals_writes_a_few_lines_and_how_many_it_was(lines, monkeypatch, what):
+    if what == "too many":
+        limited = Limited(Rule("pages", 100, timedelta(minutes=1)), 60)
+        monkeypatch.setattr("quotas.limiter.Limiter.check", lambda *_: limited)
+    stamped = [
+        line
+        for line in lines(REFUSALS_A_MINUTE + 40, REFUSED[what])
+        if " WARN" in line or " ERROR" in line
+    ]
+    assert len(stamped) == REFUSALS_A_MINUTE + 1
+    assert stamped[-1].endswith("(40 more were refused without a line)")
+
+
+def test_what_broke_is_logged_each_time(lines):
+    fail = {"status_code": 500}
+    told = lines(200, lambda: logging.getLogger("django.request").error("Broken", extra=fail))
+    assert len(told) == 201
 
 
 @pytest.mark.django_db
