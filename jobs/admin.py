@@ -20,7 +20,7 @@ from django_q.models import Schedule
 from jobs import leases, staff
 from jobs.models import Deed, Event, Job, Picture, StaffAction, Stage
 from jobs.states import JobState
-from jobs.views import board as boards
+from jobs.views import gates as gate_desks
 from jobs.views import staff as desks
 from jobs.views.attach import attach
 from providers import admin as providers_admin
@@ -189,12 +189,10 @@ class CallAdmin(WithDoors, providers_admin.CallAdmin):
 class GateAdmin(WithDoors, providers_admin.GateAdmin):
     """Opened on the page that asks for a reason, as from the dashboard."""
 
+    inlines = (StaffActionInline,)
+
     def doors(self, request: HttpRequest, row: Any) -> list[tuple[str, str]]:
-        if not row.is_paused or not request.user.has_perms((boards.VIEW, boards.DECIDE)):
-            return []
-        return [
-            (str(_("Let requests in again")), reverse("admin:resume_provider", args=[row.provider]))
-        ]
+        return gate_desks.doors_of_gate(request, row)
 
 
 class GrantForm(forms.ModelForm):
@@ -246,8 +244,8 @@ class StaffActionAdmin(ReadOnlyAdmin):
     list_display = ("at", "deed", "by_name", "reason", "subject", "seen_at_job")
     list_filter = (DeedFilter,)
     ordering = ("-pk",)
-    fields = ("at", "deed", "by_name", "reason", "subject", "facts", "call_id", "job_id",
-              "account_id")  # fmt: skip
+    fields = ("at", "deed", "by_name", "reason", "subject", "facts", "call", "job", "account",
+              "gate")  # fmt: skip
     actions = None
 
     @admin.display(description=_("job"), empty_value="-")

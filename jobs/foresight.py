@@ -11,9 +11,10 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 
 from jobs import wording
+from jobs.board.standing import state_of
 from jobs.models import Job, Stage
 from jobs.states import JobState
-from providers.models import Call
+from providers.models import Call, Gate
 from providers.states import CallState
 from quotas.ledger import balance_of, utc_day
 from quotas.models import Grant
@@ -84,6 +85,17 @@ def table_of_jobs(
     return Table(heads, rows)
 
 
+def table_of_gates(provider: str, gates: Sequence[Gate], now: datetime) -> Table:
+    heads = [_("Provider, model"), _("State"), _("Because of"), _("Since")]
+    if not gates:
+        return Table(heads, [[provider, _("Up"), "–", "–"]])
+    states = [(gate, state_of(gate, now)) for gate in gates]
+    rows = [
+        [str(gate), state.word, state.why or "–", _moment(state.since)] for gate, state in states
+    ]
+    return Table(heads, rows)
+
+
 def of_check(calls: Sequence[Call], able: Sequence[Call]) -> list[str]:
     says = [
         _("The provider is asked about it in the ticker's next round, within seconds."),
@@ -112,10 +124,16 @@ def of_give_back(call: Call, job: Job | None, now: datetime) -> list[str]:
     ]
 
 
-def of_attach(call: Call) -> list[str]:
-    says = [
+def of_ask(call: Call) -> list[str]:
+    return [
         _("The provider is asked about this id first; what it does not confirm is not attached."),
         _("You see its answer, and attach the id or not."),
+        *of_attach(call),
+    ]
+
+
+def of_attach(call: Call) -> list[str]:
+    says = [
         _("Once attached, it is asked about the run of this id for up to %(days)s days.")
         % {"days": settings.RESULT_RETENTION.days},
         _("The picture of that run is given to the person who asked for this one."),
@@ -136,6 +154,24 @@ def of_resume(jobs: Sequence[Job], aside: Mapping[uuid.UUID, Stage]) -> list[str
     if left := len(jobs) - len(aside):
         says.append(_("Jobs that are left alone: %(count)s.") % {"count": left})
     return says
+
+
+def of_pause() -> list[str]:
+    return [
+        _("Nothing new is sent to it until somebody lets requests in again."),
+        _("What is on its way goes on."),
+        _(
+            "Work that nobody else may do waits its turn, and fails with its slot given back when"
+            " that takes too long."
+        ),
+    ]
+
+
+def of_let_in() -> list[str]:
+    return [
+        _("Whatever paused it or one of its models ends now."),
+        _("If it still refuses, the next request pauses it again."),
+    ]
 
 
 def of_revoke(grant: Grant) -> list[str]:

@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from jobs.states import JobState
-from providers.models import Call
+from providers.models import Call, Gate
 from quotas.models import Account, Attempt
 
 
@@ -239,6 +239,8 @@ class Deed(models.TextChoices):
     GRANT = "grant", _("slots granted")
     REVOKE = "revoke", _("grant taken back")
     RESUME = "resume", _("set going again")
+    PAUSE = "pause", _("provider paused")
+    LET_IN = "let_in", _("requests let in again")
 
 
 class StaffAction(models.Model):
@@ -257,6 +259,7 @@ class StaffAction(models.Model):
     call = models.ForeignKey(Call, null=True, blank=True, on_delete=models.SET_NULL)
     job = models.ForeignKey(Job, null=True, blank=True, on_delete=models.SET_NULL)
     account = models.ForeignKey(Account, null=True, blank=True, on_delete=models.SET_NULL)
+    gate = models.ForeignKey(Gate, null=True, blank=True, on_delete=models.SET_NULL)
 
     class Meta:
         verbose_name = _("staff action")

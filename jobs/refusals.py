@@ -14,8 +14,9 @@ from jobs.models import Job, Stage
 from jobs.states import ENDS, JobState
 from jobs.wording import moment_in_words
 from providers.answers import can_be_asked_for
+from providers.gates import STAFF
 from providers.lost import why_not_to_ask
-from providers.models import Call
+from providers.models import Call, Gate
 from providers.states import EVIDENCE, LET_GO, CallState
 from quotas.states import AttemptState
 
@@ -80,6 +81,16 @@ def why_not_taken(call: Call, reference: str) -> str:
 def why_not_resumed(stage: Stage | None) -> str:
     """Of the job's stage that was set aside, if there is one."""
     return "" if stage else _("Nothing of it is set aside.")
+
+
+def why_not_paused(gates: Sequence[Gate]) -> str:
+    is_shut = any(gate.why == STAFF for gate in gates)
+    return _("It is paused by staff already.") if is_shut else ""
+
+
+def why_not_let_in(gates: Sequence[Gate]) -> str:
+    is_shut = any(gate.is_paused for gate in gates)
+    return "" if is_shut else _("Neither it nor a model of it is paused.")
 
 
 def _why_not_a_decision(call: Call, now: datetime) -> str:

@@ -5,10 +5,11 @@
     attach ─────> a lost call has its id, and is polled like any other
     grant, revoke ──> extra slots of one day
     resume ─────> a stage that was set aside is run at once
+    pause, let_in ─> a provider is sent nothing new, until requests are let in again
 
-A decision is no evidence: it ends no call as failed and no run. Each is one transaction, under the
-job's lock, and its entry is written in it; what the state forbids raises Refused, and nothing is
-changed.
+A decision is no evidence: it ends no call as failed and no run. Each is one transaction, that about
+a call or a job under the job's lock, and its entry is written in it; what the state forbids raises
+Refused, and nothing is changed.
 """
 
 import uuid
@@ -27,13 +28,15 @@ from jobs.refusals import (
     why_not_attached,
     why_not_checked,
     why_not_given_back,
+    why_not_let_in,
+    why_not_paused,
     why_not_resumed,
     why_not_taken,
 )
 from jobs.works import job_id_of
-from providers import hooks, ledger
+from providers import gates, hooks, ledger
 from providers.answers import Accepted
-from providers.models import Call
+from providers.models import Call, Gate
 from quotas.models import Grant
 
 
@@ -125,6 +128,29 @@ def resume(job_ids: Sequence[uuid.UUID], decision: Decision) -> int:
     return len(resumed)
 
 
+@transaction.atomic
+def pause(provider: str, decision: Decision) -> None:
+    """Nothing new is sent to it, until staff let requests in again."""
+    _refuse(why_not_paused(gates_of(provider)))
+    if not gates.pause(provider, decision.now):
+        raise Refused(_overtaken())
+    _entry_of_provider(Deed.PAUSE, provider, decision).save()
+
+
+@transaction.atomic
+def let_in(provider: str, decision: Decision) -> None:
+    """Whoever had shut it or one of its models, staff or its own answers."""
+    _refuse(why_not_let_in(gates_of(provider)))
+    if not gates.resume(provider):
+        raise Refused(_overtaken())
+    _entry_of_provider(Deed.LET_IN, provider, decision).save()
+
+
+def gates_of(provider: str) -> list[Gate]:
+    """Its own first, then those of its models; none where it was never shut nor asked."""
+    return list(Gate.objects.filter(provider=provider).order_by("model"))
+
+
 def job_of(call: Call) -> Job | None:
     return Job.objects.select_related("attempt", "account").filter(pk=job_id_of(call.work)).first()
 
@@ -182,6 +208,11 @@ def _entry_of_grant(deed: Deed, slots: Grant, decision: Decision) -> StaffAction
     facts = {"slots": slots.slots, "kind": slots.kind, "day": str(slots.day)}
     subject = f"{slots}, {slots.account}"
     return _entry_about(subject, deed, decision, account=slots.account, facts=facts)
+
+
+def _entry_of_provider(deed: Deed, provider: str, decision: Decision) -> StaffAction:
+    gate, _made = Gate.objects.get_or_create(provider=provider, model=gates.WHOLE)
+    return _entry_about(f"provider {provider}", deed, decision, gate=gate)
 
 
 def _entry_about(subject: str, deed: Deed, decision: Decision, **columns: Any) -> StaffAction:

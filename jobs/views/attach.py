@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from jobs import foresight, refusals, sightings, staff
 from jobs.foresight import Table
 from jobs.sightings import Sighting
-from jobs.views.staff import ATTACH, Desk, ReasonForm, decide, lay_before, only_with, page_of
+from jobs.views.staff import ATTACH, Desk, ReasonForm, back_to, decide, lay_before, only_with
 from providers.models import Call
 
 
@@ -53,7 +53,7 @@ def attach(request: HttpRequest, pk: int) -> HttpResponse:
     sighting = sightings.look(call, reference, timezone.now())
     if refused := sightings.why_not(call, sighting):
         return lay_before(request, desk, form, refused=refused, status=409)
-    desk = replace(desk, yes=_("Attach the id"))
+    desk = replace(desk, yes=_("Attach the id"), will=foresight.of_attach(call))
     if form.cleaned_data["seen"] != reference:
         return _show(request, desk, call, sighting)
 
@@ -70,9 +70,9 @@ def _desk_of(call: Call) -> Desk:
         title=_("Attach the provider's id"),
         yes=_("Ask the provider"),
         known=foresight.table_of([call], timezone.now()),
-        will=foresight.of_attach(call),
+        will=foresight.of_ask(call),
         refused=refusals.why_not_attached(call, staff.job_of(call)),
-        back=page_of(call),
+        back=back_to(call),
         form=AttachForm,
     )
 

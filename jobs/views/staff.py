@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import cast
+from typing import Any, cast
 
 from django import forms
 from django.contrib import admin, messages
@@ -49,6 +49,14 @@ class ReasonForm(forms.Form):
 
 
 @dataclass(frozen=True)
+class Back:
+    """The page that a decision is entered from, and left to."""
+
+    words: str
+    address: str
+
+
+@dataclass(frozen=True)
 class Desk:
     """A decision that is laid before staff."""
 
@@ -57,14 +65,14 @@ class Desk:
     known: Table
     will: Sequence[str]
     refused: str
-    back: str
+    back: Back
     form: type[ReasonForm] = ReasonForm
 
 
 def only_with(*permissions: str):
     def guard(view: Callable[..., HttpResponse]):
         @wraps(view)
-        def guarded(request: HttpRequest, **address: int) -> HttpResponse:
+        def guarded(request: HttpRequest, **address: Any) -> HttpResponse:
             if not request.user.has_perms(permissions):
                 raise PermissionDenied
             return view(request, **address)
@@ -89,7 +97,7 @@ def check_now(request: HttpRequest) -> HttpResponse:
         known=foresight.table_of(calls, now, why_not),
         will=foresight.of_check(calls, able),
         refused="" if able else next(iter(why_not.values()), _("No call was chosen.")),
-        back=page_of(calls[0]) if len(calls) == 1 else reverse("admin:providers_call_changelist"),
+        back=_back_to_calls(calls),
     )
 
     def do(decision: staff.Decision, said: dict[str, str]) -> str:
@@ -111,7 +119,7 @@ def give_back(request: HttpRequest, pk: int) -> HttpResponse:
         known=foresight.table_of([call], now),
         will=foresight.of_give_back(call, job, now),
         refused=refusals.why_not_given_back(call, job, now),
-        back=page_of(call),
+        back=back_to(call),
     )
 
     def do(decision: staff.Decision, said: dict[str, str]) -> str:
@@ -130,7 +138,7 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
         known=foresight.table_of_grant(grant),
         will=foresight.of_revoke(grant),
         refused="",
-        back=reverse("admin:quotas_grant_changelist"),
+        back=Back(_("Grants"), reverse("admin:quotas_grant_changelist")),
     )
 
     def do(decision: staff.Decision, said: dict[str, str]) -> str:
@@ -154,7 +162,7 @@ def resume(request: HttpRequest) -> HttpResponse:
         known=foresight.table_of_jobs(jobs, aside, why_not),
         will=foresight.of_resume(jobs, aside),
         refused="" if aside else next(iter(why_not.values()), _("No job was chosen.")),
-        back=_back_to(jobs),
+        back=_back_to_jobs(jobs),
     )
 
     def do(decision: staff.Decision, said: dict[str, str]) -> str:
@@ -200,7 +208,7 @@ def decide(
             refused, status = str(refusal), 409
         else:
             messages.success(request, told)
-            return redirect(desk.back)
+            return redirect(desk.back.address)
     return lay_before(request, desk, form, refused=refused, status=status)
 
 
@@ -232,11 +240,19 @@ def _id_in(said: str) -> uuid.UUID | None:
         return None
 
 
-def _back_to(jobs: Sequence[Job]) -> str:
+def _back_to_jobs(jobs: Sequence[Job]) -> Back:
     if len(jobs) == 1:
-        return reverse("admin:jobs_job_change", args=[jobs[0].pk])
-    return reverse("admin:jobs_job_changelist")
+        page = reverse("admin:jobs_job_change", args=[jobs[0].pk])
+        return Back(_("Job %(id)s") % {"id": str(jobs[0].pk)[:8]}, page)
+    return Back(_("Jobs"), reverse("admin:jobs_job_changelist"))
 
 
-def page_of(call: Call) -> str:
-    return reverse("admin:providers_call_change", args=[call.pk])
+def _back_to_calls(calls: Sequence[Call]) -> Back:
+    if len(calls) == 1:
+        return back_to(calls[0])
+    return Back(_("Calls"), reverse("admin:providers_call_changelist"))
+
+
+def back_to(call: Call) -> Back:
+    page = reverse("admin:providers_call_change", args=[call.pk])
+    return Back(_("Call %(number)s") % {"number": call.pk}, page)

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils.translation import gettext_lazy as _
 
-from jobs.views import board
+from jobs.views import board, gates
 from jobs.views.pages import wants_part
 
 
@@ -20,12 +20,12 @@ class StaffSite(admin.AdminSite):
             path("dashboard/", self._look(board.board), name="dashboard"),
             path(
                 "dashboard/<str:provider>/pause/",
-                self.admin_view(board.pause),
+                self.admin_view(gates.pause),
                 name="pause_provider",
             ),
             path(
                 "dashboard/<str:provider>/resume/",
-                self.admin_view(board.resume),
+                self.admin_view(gates.resume),
                 name="resume_provider",
             ),
             *super().get_urls(),

@@ -1,9 +1,13 @@
 """What staff decide about a provider, from the board and from the list of gates."""
 
+from datetime import timedelta
+
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.db import transaction
 
+from jobs import staff as staff_services
+from jobs.models import StaffAction
+from jobs.staff import Decision, Refused
 from providers import gates, ledger
 from providers.models import Call, Gate
 from providers.pool import Candidate
@@ -13,6 +17,7 @@ from tests.jobs.conftest import text_of
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 
 BOARD = "/admin/dashboard/"
+HOUR = timedelta(hours=1)
 PAUSE, RESUME = f"{BOARD}sandbox/pause/", f"{BOARD}sandbox/resume/"
 
 
@@ -22,13 +27,12 @@ def enter(now):
 
 
 def test_pausing_is_asked_first(staff_client):
-    assert "Pause sandbox?" in text_of(staff_client.get(PAUSE))
+    assert "Pause sandbox" in text_of(staff_client.get(PAUSE))
     assert not Gate.objects.exists()
 
 
 def test_pausing_needs_a_reason(staff_client):
     answer = staff_client.post(PAUSE, {"reason": " "})
-    assert answer.status_code == 422
     assert "This field is required." in text_of(answer)
     assert not Gate.objects.exists()
 
@@ -40,22 +44,54 @@ def test_staff_pause_and_resume_and_it_is_written_down(staff_client, staff, now)
     assert enter(now).why == gates.STAFF
     staff_client.post(RESUME, {"reason": "a new day"})
     assert isinstance(enter(now), Call)
-    entries = LogEntry.objects.order_by("pk")
-    assert [(entry.user_id, entry.change_message) for entry in entries] == [
-        (staff.pk, "Paused by staff: too dear today"),
-        (staff.pk, "Resumed by staff: a new day"),
+    entries = StaffAction.objects.order_by("pk")
+    assert list(entries.values_list("deed", "by", "by_name", "reason", "at", "subject")) == [
+        ("pause", staff.pk, "staff", "too dear today", now, "provider sandbox"),
+        ("let_in", staff.pk, "staff", "a new day", now, "provider sandbox"),
     ]
+    assert {entry.gate for entry in entries} == {Gate.objects.get(model="")}
 
 
-@pytest.mark.parametrize("page", [PAUSE, RESUME])
-def test_what_is_so_already_is_not_written_down_again(staff_client, page):
+def test_a_provider_that_stands_open_and_one_that_is_shut_is_shown_so(staff_client, now):
+    assert "Up" in text_of(staff_client.get(PAUSE))
+    Gate.objects.create(
+        provider="sandbox", model="test-picture", paused_until=now + HOUR, why="rate", since=now
+    )
+    shown = text_of(staff_client.get(RESUME))
+    for part in ("sandbox:test-picture", "Paused until 14 Mar 13:00:00 UTC", "too many requests"):
+        assert part in shown
+    staff_client.post(RESUME, {"reason": "a new day"})
+    assert not Gate.objects.get(model="test-picture").is_paused
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        (PAUSE, "It is paused by staff already."),
+        (RESUME, "Neither it nor a model of it is paused."),
+    ],
+)
+def test_what_is_so_already_has_no_form_and_no_second_entry(staff_client, now, page, words):
     if page == PAUSE:
-        staff_client.post(page, {"reason": "first"})
-    before = LogEntry.objects.count()
-    answer = staff_client.post(page, {"reason": "again"}, follow=True)
-    assert LogEntry.objects.count() == before
-    said = {PAUSE: "Paused already: sandbox.", RESUME: "Nothing was paused: sandbox."}[page]
-    assert said in text_of(answer)
+        gates.pause("sandbox", now)
+    shown = staff_client.get(page)
+    assert words in text_of(shown)
+    assert 'name="reason"' not in shown.content.decode()
+    assert staff_client.post(page, {"reason": "again"}).status_code == 409
+    assert not StaffAction.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("decide", "step"), [(staff_services.pause, "pause"), (staff_services.let_in, "resume")]
+)
+def test_who_comes_second_in_the_same_moment_is_refused(staff, now, monkeypatch, decide, step):
+    """Both had seen it open for the decision."""
+    if step == "resume":
+        gates.pause("sandbox", now)
+    monkeypatch.setattr(f"providers.gates.{step}", lambda *told: False)
+    with pytest.raises(Refused, match="in this moment"):
+        decide("sandbox", Decision(staff, "mine", now))
+    assert not StaffAction.objects.exists()
 
 
 @pytest.mark.parametrize("page", [PAUSE, RESUME])
@@ -95,8 +131,9 @@ def test_a_gates_page_leads_to_the_one_that_asks_for_a_reason(staff_client, now)
     assert f'href="{RESUME}"' in staff_client.get(page).content.decode()
     staff_client.post(RESUME, {"reason": "a new day"})
     assert isinstance(enter(now), Call)
-    assert "a new day" in LogEntry.objects.get().change_message
-    assert RESUME not in staff_client.get(page).content.decode()
+    told = staff_client.get(page)
+    assert "a new day" in text_of(told)
+    assert RESUME not in told.content.decode()
 
 
 def test_nothing_opens_a_gate_without_a_reason(staff_client, now):

@@ -1,0 +1,69 @@
+"""The pages on which staff pause a provider, and let requests in again, from the dashboard and from
+the list of gates."""
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from jobs import foresight, refusals, staff
+from jobs.views.board import VIEW
+from jobs.views.staff import Back, Desk, decide, only_with
+from providers.models import Gate
+from providers.registry import known_names
+
+CHANGE = "providers.change_gate"
+
+
+@only_with(VIEW, CHANGE)
+def pause(request: HttpRequest, provider: str) -> HttpResponse:
+    gates = _gates_of(provider)
+    desk = Desk(
+        title=_("Pause %(provider)s") % {"provider": provider},
+        yes=_("Pause it"),
+        known=foresight.table_of_gates(provider, gates, timezone.now()),
+        will=foresight.of_pause(),
+        refused=refusals.why_not_paused(gates),
+        back=_dashboard(),
+    )
+
+    def do(decision: staff.Decision, said: dict[str, str]) -> str:
+        staff.pause(provider, decision)
+        return _("Paused: %(provider)s.") % {"provider": provider}
+
+    return decide(request, desk, do)
+
+
+@only_with(VIEW, CHANGE)
+def resume(request: HttpRequest, provider: str) -> HttpResponse:
+    gates = _gates_of(provider)
+    desk = Desk(
+        title=_("Let requests in to %(provider)s again") % {"provider": provider},
+        yes=_("Let requests in"),
+        known=foresight.table_of_gates(provider, gates, timezone.now()),
+        will=foresight.of_let_in(),
+        refused=refusals.why_not_let_in(gates),
+        back=_dashboard(),
+    )
+
+    def do(decision: staff.Decision, said: dict[str, str]) -> str:
+        staff.let_in(provider, decision)
+        return _("Takes requests again: %(provider)s.") % {"provider": provider}
+
+    return decide(request, desk, do)
+
+
+def doors_of_gate(request: HttpRequest, gate: Gate) -> list[tuple[str, str]]:
+    if not gate.is_paused or not request.user.has_perms((VIEW, CHANGE)):
+        return []
+    return [(_("Let requests in again"), reverse("admin:resume_provider", args=[gate.provider]))]
+
+
+def _gates_of(provider: str) -> list[Gate]:
+    if provider not in known_names():
+        raise Http404
+    return staff.gates_of(provider)
+
+
+def _dashboard() -> Back:
+    return Back(_("Dashboard"), reverse("admin:dashboard"))
