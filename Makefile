@@ -18,8 +18,10 @@ help: ## Show what can be done
 run: $(RUNTIME) ## Start the site; Ctrl-C ends all of it
 	@exec $(PYTHON) manage.py up
 
+# Most of a test is waiting, so three processes are worth it on two cores. A file stays in one.
+TESTERS ?= 3
 test: $(DEVELOPMENT) $(CHECKERS) ## Run the whole suite (ARGS="-k quota" for a part)
-	@exec $(PYTHON) -m pytest $(ARGS)
+	@exec $(PYTHON) -m pytest -n $(TESTERS) --dist loadfile $(ARGS)
 
 check: $(DEVELOPMENT) ## Style, types, templates, missing migrations
 	$(PYTHON) -m ruff check .

@@ -10,6 +10,8 @@ import psycopg
 import pytest
 import redis
 from django.contrib.auth import get_user_model
+from django.db import connection
+from pytest_django.plugin import blocking_manager_key
 
 from quotas import accounts, unmeasured
 from quotas.limiter import limiter
@@ -19,6 +21,18 @@ pytest_plugins = ["tests.fakes"]
 
 POSTGRES = "postgres://postgres@127.0.0.1:5432/test"
 REDIS = "redis://127.0.0.1:6379/5"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item, nextitem):
+    """What migrations made, plans above all, is there again after a test that emptied the database:
+    beside other processes such a test need not be the last."""
+    result = yield
+    marker = item.get_closest_marker("django_db")
+    if marker and marker.kwargs.get("serialized_rollback"):
+        with item.config.stash[blocking_manager_key].unblock():
+            connection.creation.deserialize_db_from_string(connection._test_serialized_contents)
+    return result
 
 
 @pytest.fixture

@@ -106,7 +106,7 @@ def test_many_threads_lose_none(tally):
     assert tally.counts() == {RAISES: 8000}
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_a_thread_of_its_own_tells(now, monkeypatch):
     monkeypatch.setattr(unmeasured, "TELL_FIRST_AFTER", 0.01)
     Tally().note(RAISES)
