@@ -1,15 +1,17 @@
 """Old calls that brought nothing become sums of a day; their money stays known.
 
-    rejected, failed ────────────────────────> folded
+    rejected, failed, without an id ─────────> folded
     given up at the end, no id was heard of ─> folded; their estimate stays possibly charged
-    given up with an id ─────────────────────> stays: under it may lie somebody's picture
+    any of them with an id ──────────────────> stays: under it may lie somebody's picture
     succeeded, or late news that it had ─────> stays, for good
 
 A paid call is no row of statistics. It is the wall itself: `call_wall` refuses to pay for its work
-a second time because the row is there, and no sum can. Its id is taken (`call_reference_once`):
-free again, it could be attached to another's call, and give them this picture. And its stage and
-its pictures name it as what made them. How long a model takes is read from these rows alone, so no
-sum of durations is needed.
+a second time because the row is there, and no sum can. Its stage and its pictures name it as what
+made them. How long a model takes is read from these rows alone, so no sum of durations is needed.
+
+An id is taken by its row (`call_reference_once`). Free again, it could be given to another's call,
+by a webhook or by staff, and with it the picture; providers have taken a failure back before. Few
+calls fail under an id beside the many that succeed, and those stay as well.
 
 Nothing more is expected of what is folded, nobody decided about it, no fallback names it. Reading,
 summing and deleting is one transaction over locked rows, so that two who fold at the same moment,
@@ -33,7 +35,7 @@ from providers.states import LET_GO, CallState
 NOTHING = Decimal(0)
 CAME_TO_NOTHING = Q(state__in=(CallState.REJECTED, CallState.FAILED))
 TOLD_OF = Exists(Hook.objects.filter(call=OuterRef("pk")))
-GIVEN_UP = Q(state=CallState.GIVEN_UP, reference=None) & ~Q(rule=LET_GO) & ~TOLD_OF
+GIVEN_UP = Q(state=CallState.GIVEN_UP) & ~Q(rule=LET_GO) & ~TOLD_OF
 
 
 @dataclass
@@ -63,6 +65,7 @@ def foldable(now: datetime) -> QuerySet[Call]:
     return Call.objects.unsuccessful().filter(
         CAME_TO_NOTHING | GIVEN_UP,
         ~Exists(followed),
+        reference=None,
         late_outcome="",
         poll_at=None,
         ended_at__lte=now - settings.CALLS_KEPT,

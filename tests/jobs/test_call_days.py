@@ -13,7 +13,7 @@ from providers.answers import Accepted
 from providers.models import Call, CallDay
 from tests import rows
 from tests.jobs.conftest import text_of
-from tests.jobs.tidying import DAY, YEARS, run, violations
+from tests.jobs.tidying import DAY, YEARS, failed_unnamed, run, violations
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued", "media")]
 
@@ -42,17 +42,17 @@ def test_paid_and_unknown_calls_stay_and_those_that_staff_let_go(everything, now
     gone = {"rejected", "failed"}
     stayed = set(Call.objects.values_list("state", flat=True))
     assert stayed >= {"succeeded", "given_up", "unknown", "accepted", "sending"}
-    left = Call.objects.filter(state__in=gone, late_outcome="")
+    left = Call.objects.filter(state__in=gone, late_outcome="", reference=None)
     # That of the job that waits for its turn.
     assert {Job.objects.get(pk=call.work.partition(":")[2]).state for call in left} == {"queued"}
 
 
 def test_a_day_has_the_sums_of_its_calls(account, now):
     rows.failed(account, now)
-    rows.failed_billed(account, now)
-    job = rows.failed_billed(account, now)
+    failed_unnamed(account, now)
+    job = failed_unnamed(account, now)
     Call.objects.filter(work=f"image:{job.pk}").update(cost=None, cost_estimate=Decimal("7.00"))
-    rows.failed_billed(account, now + DAY)
+    failed_unnamed(account, now + DAY)
     assert run(now + YEARS) == {"calls": 4}
     columns = (
         "day",
@@ -125,7 +125,7 @@ def test_a_call_that_a_fallback_names_stays(account, now):
 
 def test_what_somebody_refers_to_is_refused_by_the_model_itself(account, now):
     call = rows.call_of(rows.not_fetched(account, now))
-    Call.objects.filter(pk=call.pk).update(state="failed")
+    Call.objects.filter(pk=call.pk).update(state="failed", reference=None)
     with pytest.raises(ProtectedError):
         call_days.fold([call.pk], now + YEARS)
     assert run(now + YEARS) == {}
@@ -133,7 +133,7 @@ def test_what_somebody_refers_to_is_refused_by_the_model_itself(account, now):
 
 def test_death_within_a_batch_counts_nothing_twice(account, now, monkeypatch):
     for _ in range(3):
-        rows.failed_billed(account, now)
+        failed_unnamed(account, now)
     before = money_known()
 
     def die(*given):
@@ -154,16 +154,16 @@ def test_a_call_that_is_folded_already_is_counted_once(account, now):
     assert CallDay.objects.get().rejected == 1
 
 
-@pytest.mark.parametrize("make", [rows.failed_billed, rows.not_confirmed])
+@pytest.mark.parametrize("make", [failed_unnamed, rows.not_confirmed])
 def test_a_call_of_which_several_webhooks_told_is_counted_once(account, now, make):
     call = rows.call_of(make(account, now))
     for number in range(2):
         call.hooks.create(
             provider="sandbox", message_id=str(number), received_at=now, is_signed=False
         )
-    rows.failed_billed(account, now)
+    failed_unnamed(account, now)
     run(now + YEARS)
-    expected = 2 if make is rows.failed_billed else 1
+    expected = 2 if make is failed_unnamed else 1
     assert (CallDay.objects.get().failed, CallDay.objects.get().given_up) == (expected, 0)
 
 
@@ -215,11 +215,13 @@ def test_a_call_under_whose_id_a_picture_may_lie_stays(account, now):
     assert "calls" not in run(now + YEARS)
 
 
-# Paid
+# Paid, or known to the provider by an id
 
 
-@pytest.mark.parametrize("make", [rows.ready, rows.deleted, rows.not_fetched, rows.ready_late])
-def test_a_paid_call_stays_and_refuses_its_work_and_its_id_to_others(account, now, make):
+@pytest.mark.parametrize(
+    "make", [rows.ready, rows.deleted, rows.not_fetched, rows.ready_late, rows.failed_billed]
+)
+def test_a_call_with_an_id_stays_and_refuses_its_work_and_its_id_to_others(account, now, make):
     call = rows.call_of(make(account, now))
     run(now + YEARS)
     call.refresh_from_db()

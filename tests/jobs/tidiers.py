@@ -13,7 +13,7 @@ from tests.quotas.contenders import run_together
 # After the line above, which sets Django up.
 from jobs import changes, housekeeping  # isort: skip
 from quotas import accounts
-from tests import rows
+from tests.jobs.tidying import failed_unnamed
 
 NOW = datetime(2026, 3, 14, 12, tzinfo=UTC)
 YEARS_LATER = NOW + timedelta(days=800)
@@ -23,7 +23,7 @@ JOBS, PROCESSES = 12, 3
 def main() -> None:
     operator = accounts.ensure_saved(accounts.account_named(accounts.OPERATOR), now=NOW)
     for _ in range(JOBS):
-        job = rows.failed_billed(operator, NOW)
+        job = failed_unnamed(operator, NOW)
         for _ in range(3):
             changes.note(job.pk, event="fetch_failed", now=NOW)
     housekeeping.BATCH = 4

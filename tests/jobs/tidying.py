@@ -1,12 +1,23 @@
 """Housekeeping as its tests run it, and what the audit says afterwards."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from decimal import Decimal
 
 from jobs import audit
 from jobs.housekeeping import tidy
+from jobs.models import Job
+from providers.answers import Failed, Why
+from quotas.models import Account
+from tests import rows
 
 DAY = timedelta(days=1)
 YEARS = timedelta(days=800)
+
+
+def failed_unnamed(account: Account, at: datetime) -> Job:
+    """Billed without a picture, in the answer to its submit: no id was ever heard of."""
+    said = Failed(Why("no_output", rule="no_output"), Decimal("5.00"))
+    return rows.news(rows.sending(account, at), said, at + 2 * rows.SECOND)
 
 
 def run(at, seconds: float = 60) -> dict[str, int]:
