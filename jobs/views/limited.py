@@ -27,7 +27,15 @@ SECRET = ("password", "secret", "token", "code")
 
 def limited_page(request: HttpRequest, limited: Limited) -> HttpResponse:
     _drop_unreadable(request)
-    response = _page(request, limited_in_words(limited.seconds))
+    return _dated(_page(request, limited_in_words(limited.seconds)), limited)
+
+
+def limited_page_of_foreign_form(request: HttpRequest, limited: Limited) -> HttpResponse:
+    """Nothing of what it holds is shown as one of ours."""
+    return _dated(_whole_page(request, limited_in_words(limited.seconds), posted=None), limited)
+
+
+def _dated(response: HttpResponse, limited: Limited) -> HttpResponse:
     response["Retry-After"] = str(limited.seconds)
     patch_cache_control(response, private=True, no_cache=True)
     return response
@@ -58,7 +66,9 @@ def _page(request: HttpRequest, says: str) -> HttpResponse:
         return _picture_form(request, says)
     if is_post and request.path == reverse("sign_in"):
         return _sign_in(request, says)
-    return _message(request, says) if wants_part(request) else _whole_page(request, says)
+    if wants_part(request):
+        return _message(request, says)
+    return _whole_page(request, says, posted=_posted(request) if is_post else None)
 
 
 def _picture_form(request: HttpRequest, says: str) -> HttpResponse:
@@ -83,12 +93,14 @@ def _message(request: HttpRequest, says: str) -> HttpResponse:
     return response
 
 
-def _whole_page(request: HttpRequest, says: str) -> HttpResponse:
+def _whole_page(
+    request: HttpRequest, says: str, *, posted: list[tuple[str, str]] | None
+) -> HttpResponse:
     context = {
         "title": _("A little slower, please"),
         "says": says,
         "again": request.get_full_path(),
-        "posted": _posted(request) if request.method == "POST" else None,
+        "posted": posted,
     }
     return render(request, "limited.html", context, status=STATUS)
 

@@ -6,12 +6,17 @@ from django.utils.translation import gettext as _
 from django.views.csrf import csrf_failure
 
 from jobs.forms import PictureForm
+from jobs.views.limited import limited_page, limited_page_of_foreign_form
 from jobs.views.pages import show, wants_part
 
 
 def not_sent(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Only where the token alone was wrong: a form of another site is not shown as one of ours."""
-    if request.path != reverse("new_picture") or not reason.startswith("CSRF token"):
+    is_ours = request.path == reverse("new_picture") and reason.startswith("CSRF token")
+    if limited := getattr(request, "limited", None):
+        page = limited_page if is_ours else limited_page_of_foreign_form
+        return page(request, limited)
+    if not is_ours:
         return csrf_failure(request, reason)
     context: dict[str, object] = {
         "form": PictureForm(request.POST),

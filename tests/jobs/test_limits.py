@@ -77,9 +77,20 @@ def test_a_foreign_form_is_not_shown_as_ours(clock):
     browser = Client(enforce_csrf_checks=True, REMOTE_ADDR=ADDRESS)
     browser.cookies = visitor_of("v1").cookies
     statuses(browser, 100)
-    response = browser.post("/images/new", {"prompt": "of another site"})
-    assert response.status_code == 403
-    assert "of another site" not in response.content.decode()
+    refused = browser.post("/images/new", {"prompt": "of another site"})
+    assert is_limited(refused)
+    assert refused["Retry-After"] == "60"
+    assert "of another site" not in refused.content.decode()
+
+
+def test_a_form_of_ours_from_before_a_sign_in_is_kept_too(clock):
+    browser = Client(enforce_csrf_checks=True, REMOTE_ADDR=ADDRESS)
+    browser.cookies = visitor_of("v1").cookies
+    browser.get("/images/new", follow=True)
+    statuses(browser, 100)
+    refused = browser.post("/images/new", {"prompt": "A boat", "csrfmiddlewaretoken": "x" * 64})
+    assert is_limited(refused)
+    assert "A boat</textarea>" in refused.content.decode()
 
 
 def test_two_visitors_of_one_address_have_a_window_each(clock):
