@@ -64,18 +64,19 @@ function fail() {
 async function refresh() {
   stop();
   const mine = turn;
-  let html;
+  let html, wait = RETRY;
   try {
     const answer = await fetch(`?seen=${panel().dataset.version}`, {
       headers: {"HX-Request": "true"}, signal: AbortSignal.timeout(PATIENCE),
     });
     if (answer.status === 404) return location.reload();
+    if (answer.status === 429) wait = answer.headers.get("Retry-After") * 1e3 || wait;
     if (answer.ok) html = await answer.text();
   } catch { /* none */ }
   if (mine !== turn) return;
   if (!html) {
     lose();
-    return next(RETRY);
+    return next(wait);
   }
   found();
   show(html);

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.steps import fill_form
+from tests.site_process import wait_until
 
 pytestmark = [pytest.mark.chromium, pytest.mark.site]
 
@@ -92,4 +93,25 @@ def test_a_click_too_many_is_said_where_messages_are(someone, troubles):
     )
     expect(page.locator(".messages")).to_contain_text(SAYS)
     expect(page.locator("h1")).to_have_text(before)
+    troubles.clear()
+
+
+def test_a_live_page_asks_again_when_it_was_told_to(someone, troubles):
+    page = someone().new_page()
+    asked = []
+
+    def refuse(route) -> None:
+        asked.append(route.request.url)
+        route.fulfill(status=429, headers={"Retry-After": "60"}, body=SAYS)
+
+    page.route("**/stream", lambda route: route.abort())
+    page.route("**/jobs/*?seen=*", refuse)
+    page.clock.install()
+    fill_form(page, TYPED)
+    page.get_by_role("button", name="Generate").click()
+    page.wait_for_url("**/jobs/*")
+    wait_until(lambda: page.clock.run_for(500) or asked)
+    page.clock.run_for(58_000)
+    assert len(asked) == 1
+    wait_until(lambda: page.clock.run_for(500) or len(asked) == 2)
     troubles.clear()
