@@ -16,7 +16,7 @@ from quotas import unmeasured
 from quotas.limiter import in_redis
 from quotas.limiter_guard import FAILURES, THREADS
 from quotas.models import Alert, AlertKind, Unmeasured
-from tests.quotas.broken_store import relay_to
+from tests.quotas.broken_store import WAYS, relay_to
 from tests.site_process import wait_until
 
 pytestmark = [pytest.mark.django_db, pytest.mark.redis]
@@ -50,7 +50,7 @@ def open_alerts(now) -> int:
     return Alert.objects.open().filter(kind=AlertKind.LIMITER).count()
 
 
-@pytest.mark.parametrize("way", ["gone", "silent", "cut", "garbage", "nothing"])
+@pytest.mark.parametrize("way", WAYS)
 def test_all_are_answered_and_staff_are_told_until_it_is_back(relay, visitor, way):
     now = timezone.now()
     assert statuses(visitor, 10) == {405}

@@ -2,17 +2,28 @@
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
-WAYS = ("through", "gone", "silent", "cut", "garbage", "nothing")
-# What no Redis says; and "there is nothing", in place of an answer.
-REPLIES = {"garbage": b"HTTP/1.1 200 OK\r\n\r\n<html>", "nothing": b"$-1\r\n"}
+# What no Redis says; "there is nothing", in place of an answer; and what a Redis in trouble says.
+REPLIES = {
+    "garbage": b"HTTP/1.1 200 OK\r\n\r\n<html>",
+    "nothing": b"$-1\r\n",
+    "full": b"-OOM command not allowed when used memory > 'maxmemory'.\r\n",
+    "replica": b"-READONLY You can't write against a read only replica.\r\n",
+    "locked": b"-WRONGPASS invalid username-password pair or user is disabled.\r\n",
+    "loading": b"-LOADING Redis is loading the dataset in memory\r\n",
+    "busy": b"-BUSY Redis is busy running a script.\r\n",
+}
+WAYS = ("gone", "silent", "cut", "drip", *REPLIES)
+BETWEEN_DROPS = 0.04
 
 
 class Relay:
-    """`way` may be changed at any time; connections that are open then follow it."""
+    """`way` is one of WAYS or "through", and may be changed at any time; connections that are open
+    then follow it."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -51,12 +62,21 @@ class Relay:
                 self.asked += 1
                 if self.way == "cut":
                     break
+                if self.way == "drip":
+                    self._drip(client)
+                    break
                 if self.way == "through":
                     upstream.sendall(asked)
                 client.sendall(REPLIES.get(self.way, b""))
             with suppress(OSError):
                 upstream.shutdown(socket.SHUT_RDWR)
         self._open.discard(client)
+
+    def _drip(self, client: socket.socket) -> None:
+        """A byte before each read would time out, and never the end of a line."""
+        while self.way == "drip":
+            client.sendall(b"+")
+            time.sleep(BETWEEN_DROPS)
 
     def _answer(self, upstream: socket.socket, client: socket.socket) -> None:
         with suppress(OSError):

@@ -5,16 +5,18 @@ import threading
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
+import redis
 from limits import WindowStats
 
 from quotas import limiter_guard, unmeasured
 from quotas.limiter import Limiter, Rule, Window, in_redis, limiter
 from quotas.limiter_guard import BUDGET, FAILURES, PROBE_EVERY, THREADS, Guard
 from quotas.states import WhyUnmeasured
-from tests.quotas.broken_store import relay_to
+from tests.quotas.broken_store import WAYS, relay_to
 from tests.site_process import free_port, wait_until
 
 RULE = Rule("pages", 5, timedelta(seconds=60))
@@ -211,7 +213,7 @@ def test_a_store_that_was_never_there(settings):
 
 
 @pytest.mark.redis
-@pytest.mark.parametrize("way", ["gone", "silent", "cut", "garbage", "nothing"])
+@pytest.mark.parametrize("way", WAYS)
 def test_redis_fails_and_comes_back(relay, way):
     limits = in_redis(relay.url)
     wait_until(lambda: is_measured(limits))
@@ -223,6 +225,16 @@ def test_redis_fails_and_comes_back(relay, way):
     assert how_many_unmeasured() - unmeasured_before == MANY
     relay.way = "through"
     wait_until(lambda: any(limits.check([Window(RULE, "user 2")]) for _ in range(RULE.most + 1)))
+
+
+@pytest.mark.redis
+def test_redis_that_forgot_the_script_is_told_it_again(redis_url, settings):
+    settings.Q_CLUSTER = {"name": f"test-{uuid.uuid4()}"}
+    limits = in_redis(redis_url)
+    wait_until(lambda: is_measured(limits))
+    with closing(redis.Redis.from_url(redis_url)) as store:
+        store.script_flush()
+    wait_until(lambda: any(limits.check([ANA]) for _ in range(RULE.most + 1)))
 
 
 @pytest.mark.redis
