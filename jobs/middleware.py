@@ -15,7 +15,7 @@ from django.utils.functional import SimpleLazyObject
 
 from jobs.limits import endpoint_of, windows_of
 from jobs.sign_in import bring_along
-from jobs.views.limited import limited_page
+from jobs.views.limited import bare_limited_page, limited_page
 from jobs.visitors import known_visitor, remember_visitor
 from quotas import accounts
 from quotas.limiter import limiter
@@ -40,11 +40,13 @@ class RateLimits:
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
+        # Before a crowd asks for it at once, and each makes one.
+        limiter()
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         limited = limiter().check(windows_of(request))
         if limited and not endpoint_of(request):
-            return limited_page(request, limited)
+            return bare_limited_page(request, limited)
         request.limited = limited  # type: ignore[attr-defined]
         return self.get_response(request)
 

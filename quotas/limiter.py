@@ -149,14 +149,18 @@ def limiter() -> Limits:
 
 def in_memory() -> Limiter:
     """Each rule has a store of its own, so that a flood of one pushes out nothing of another."""
+    counted: dict[Rule, MovingWindowRateLimiter] = {}
 
-    @cache
     def counts_of(rule: Rule) -> MovingWindowRateLimiter:
-        return MovingWindowRateLimiter(
-            BoundedMemory(forgot=partial(unmeasured.note, WhyUnmeasured.FULL))
-        )
+        # Of those who ask first at the same moment all get the one that was there first.
+        return counted.get(rule) or counted.setdefault(rule, _empty_memory())
 
     return Limiter(counts_of, Guard(budget=None))
+
+
+def _empty_memory() -> MovingWindowRateLimiter:
+    forgot = partial(unmeasured.note, WhyUnmeasured.FULL)
+    return MovingWindowRateLimiter(BoundedMemory(forgot=forgot))
 
 
 def in_redis(url: str) -> Limiter:

@@ -30,8 +30,8 @@ def limited_page(request: HttpRequest, limited: Limited) -> HttpResponse:
     return _dated(_page(request, limited_in_words(limited.seconds)), limited)
 
 
-def limited_page_of_foreign_form(request: HttpRequest, limited: Limited) -> HttpResponse:
-    """Nothing of what it holds is shown as one of ours."""
+def bare_limited_page(request: HttpRequest, limited: Limited) -> HttpResponse:
+    """With nothing of what was sent: nobody found that it is a form of ours."""
     return _dated(_whole_page(request, limited_in_words(limited.seconds), posted=None), limited)
 
 

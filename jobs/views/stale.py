@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.views.csrf import csrf_failure
 
 from jobs.forms import PictureForm
-from jobs.views.limited import limited_page, limited_page_of_foreign_form
+from jobs.views.limited import bare_limited_page, limited_page
 from jobs.views.pages import show, wants_part
 
 
@@ -14,7 +14,7 @@ def not_sent(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Only where the token alone was wrong: a form of another site is not shown as one of ours."""
     is_ours = request.path == reverse("new_picture") and reason.startswith("CSRF token")
     if limited := getattr(request, "limited", None):
-        page = limited_page if is_ours else limited_page_of_foreign_form
+        page = limited_page if is_ours else bare_limited_page
         return page(request, limited)
     if not is_ours:
         return csrf_failure(request, reason)

@@ -286,6 +286,11 @@ class TestRefusal:
         refused = self.refused("post", "/theme", {"theme": "dark"})
         assert '<input type="hidden" name="theme" value="dark">' in refused.content.decode()
 
+    def test_what_was_sent_to_nowhere_is_not_shown_as_a_form_of_ours(self, clock):
+        refused = self.refused("post", "/nowhere", {"theme": "of another site"})
+        assert is_limited(refused)
+        assert "of another site" not in refused.content.decode()
+
     @pytest.mark.parametrize("name", ["password1", "old_password", "token", "otp_code"])
     def test_no_secret_is_sent_back(self, clock, name):
         refused = self.refused("post", "/theme", {name: "of ana's"})

@@ -1,5 +1,6 @@
 """The limiter: refuses exactly where the rule says, and lets through when it cannot tell."""
 
+import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -157,6 +158,20 @@ def test_who_waited_for_another_sees_what_that_one_did(clock):
     memory._lock = Lock()
     memory.acquire_entry("a", 5, 60)
     assert memory.get("a") == 2
+
+
+def test_two_who_come_first_at_once_count_together(monkeypatch):
+    both_are_here = threading.Barrier(2)
+
+    def slow_memory(**options) -> limiter_memory.BoundedMemory:
+        both_are_here.wait(timeout=10)
+        return limiter_memory.BoundedMemory(**options)
+
+    monkeypatch.setattr("quotas.limiter.BoundedMemory", slow_memory)
+    limits, window = in_memory(), Window(Rule("once", 1, timedelta(seconds=60)), "user 1")
+    with ThreadPoolExecutor(2) as crowd:
+        answers = list(crowd.map(lambda _: limits.check([window]), range(2)))
+    assert answers.count(None) == 1
 
 
 def test_many_at_once_are_let_through_as_often_as_the_rule_says():
