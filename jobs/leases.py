@@ -20,6 +20,8 @@ from jobs.models import Lease, Stage, StageQuerySet
 # A stage that killed its worker twice waits: 1, 5, 30 minutes, then an hour each time.
 DEATH_DELAYS = (60, 300, 1800, 3600)
 DEATHS_BEFORE_DELAY = 2
+# A duty that ends later was taken before the clock was set back.
+LONGEST_DUTY = timedelta(hours=1)
 
 FREE: dict = {
     "lease_token": None,
@@ -138,7 +140,8 @@ def take_duty(name: str, token: uuid.UUID, now: datetime, lasts: timedelta) -> b
     """Hold a process-wide duty for `lasts` more; at once when its holder here is surely dead."""
     until = now + lasts
     mine = {"token": token, "holder": holders.this_holder(), "until": until}
-    if Lease.objects.filter(Q(token=token) | Q(until__lte=now), name=name).update(**mine):
+    free = Q(token=token) | ~Q(until__range=those_ahead(now))
+    if Lease.objects.filter(free, name=name).update(**mine):
         return True
     lease = Lease.objects.filter(name=name).first()
     if lease is None:
@@ -146,6 +149,11 @@ def take_duty(name: str, token: uuid.UUID, now: datetime, lasts: timedelta) -> b
     if holders.is_surely_dead(lease.holder):
         return Lease.objects.filter(name=name, token=lease.token).update(**mine) == 1
     return False
+
+
+def those_ahead(now: datetime) -> tuple[datetime, datetime]:
+    """Between which a duty ends that somebody has."""
+    return now + timedelta.resolution, now + LONGEST_DUTY
 
 
 def drop_duty(name: str, token: uuid.UUID) -> None:

@@ -60,7 +60,7 @@ class Ticker:
         self.pool = ThreadPoolExecutor(settings.POLL_THREADS, thread_name_prefix="poll")
         self.polls: dict[Future[Polled | Confirmed], Call] = {}
         self.searches = Searches(self.pool)
-        self.posts = Posts(self.pool)
+        self.posts = Posts()
         self._look_at = time.monotonic() + LOOK_AFTER
         self._duty_until = self._look_for_dead_at = LONG_AGO
 
@@ -93,6 +93,7 @@ class Ticker:
 
     def close(self) -> None:
         self.pool.shutdown(wait=False, cancel_futures=True)
+        self.posts.close()
         leases.drop_duty(DUTY, self.token)
 
     def poll_due(self, now: datetime) -> None:
@@ -144,7 +145,7 @@ class Ticker:
 
     def free_dead(self, now: datetime) -> None:
         """End the leases of processes that died on this machine, without waiting them out."""
-        if now < self._look_for_dead_at:
+        if timedelta() < self._look_for_dead_at - now <= timedelta(seconds=1):
             return
         self._look_for_dead_at = now + timedelta(seconds=1)
         for stage in Stage.objects.leased(now).filter(lease_holder__startswith=holders.here()):
@@ -153,8 +154,9 @@ class Ticker:
                 held.update(leased_until=now, woken_at=None)
 
     def _has_duty(self, now: datetime) -> bool:
-        """Renewed when half of it is over, so that most ticks write nothing."""
-        if now < self._duty_until - self.duty_lasts / 2:
+        """Renewed when half of it is over, so that most ticks write nothing; and at once where the
+        clock was set back, since others then see it end too late."""
+        if self.duty_lasts / 2 < self._duty_until - now <= self.duty_lasts:
             return True
         if not leases.take_duty(DUTY, self.token, now, self.duty_lasts):
             return False

@@ -305,6 +305,12 @@ def test_one_of_all_looks_a_minute(now):
     ]  # fmt: skip
 
 
+def test_a_clock_that_was_set_back_stops_no_look(now):
+    assert alarms.look_if_due(now + timedelta(days=1))
+    assert alarms.look_if_due(now)
+    assert not alarms.look_if_due(now)
+
+
 def test_a_worker_looks_by_schedule_and_sends(clock, now):
     Heartbeat.objects.filter(name="ticker").update(beat_at=now - HOUR)
     tasks.look_for_alarms()

@@ -205,7 +205,7 @@ def test_a_chore_that_fails_stops_no_other(account, now, monkeypatch, caplog):
 def test_two_do_not_tidy_at_the_same_time(account, now):
     rows.failed(account, now)
     other = housekeeping.uuid.uuid4()
-    assert leases.take_duty(housekeeping.DUTY, other, now + YEARS, DAY)
+    assert leases.take_duty(housekeeping.DUTY, other, now + YEARS, housekeeping.DUTY_LASTS)
     assert housekeeping.tidy_if_due(now + YEARS, seconds=1) == {}
     leases.drop_duty(housekeeping.DUTY, other)
     assert housekeeping.tidy_if_due(now + YEARS, seconds=1)["calls"] == 1
@@ -236,7 +236,8 @@ def test_a_dry_run_counts_what_a_run_removes(everything, account, now, clock, ca
 
 
 def test_the_command_says_when_another_is_at_it(now, clock):
-    assert leases.take_duty(housekeeping.DUTY, housekeeping.uuid.uuid4(), now, DAY)
+    other = housekeeping.uuid.uuid4()
+    assert leases.take_duty(housekeeping.DUTY, other, now, housekeeping.DUTY_LASTS)
     with pytest.raises(CommandError, match="another process"):
         call_command("tidy")
 

@@ -9,10 +9,11 @@ import pytest
 from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
 from django.db import connection
+from django.utils import timezone
 
 from jobs import notices, outcomes, tasks, ticker
 from jobs.models import Job, Lease
-from jobs.notices import DELAYS, DUTY
+from jobs.notices import DELAYS, DUTY, DUTY_LASTS
 from tests import rows
 from tests.databases import Database
 from tests.jobs.conftest import text_of
@@ -261,9 +262,18 @@ def test_a_lost_message_is_queued_again(due, now, enqueued):
     assert len(enqueued) == 2
 
 
-def test_two_workers_do_not_send_at_the_same_time(due, now):
+def test_a_clock_that_was_set_back_does_not_hold_the_mail(due, now, enqueued):
+    Lease.objects.create(
+        name=DUTY, token=uuid.uuid4(), holder="elsewhere/1/1/x", until=now + timedelta(days=1)
+    )
+    enqueued.clear()
+    notices.wake_due(now + timedelta(minutes=5))
+    assert len(enqueued) == 1
+
+
+def test_two_workers_do_not_send_at_the_same_time(due):
     other = Lease.objects.create(
-        name=DUTY, token=uuid.uuid4(), holder="elsewhere/1/1/x", until=now + timedelta(days=9999)
+        name=DUTY, token=uuid.uuid4(), holder="elsewhere/1/1/x", until=timezone.now() + DUTY_LASTS
     )
     notices.send_due(uuid.uuid4())
     assert mail.outbox == []

@@ -195,6 +195,22 @@ def test_the_duty_of_a_dead_process_is_taken_at_once(clock, ticker, monkeypatch)
     assert ticker.tick()
 
 
+def test_a_clock_that_was_set_back_leaves_the_duty_with_one(clock, ticker):
+    """Whoever has it takes it anew before another finds that it ends too late."""
+    other = Ticker()
+    assert ticker.tick()
+    clock.shift(-timedelta(hours=2))
+    assert ticker.tick()
+    assert not other.tick()
+    other.close()
+
+
+def test_after_a_clock_was_set_back_another_takes_over(clock, ticker):
+    assert leases.take_duty("ticker", uuid.uuid4(), timezone.now(), timedelta(hours=1))
+    clock.shift(-timedelta(minutes=1))
+    assert ticker.tick()
+
+
 def test_the_stand_in_leaves_a_living_ticker_alone(clock, running, ticker, fake, settings):
     ticker.tick()
     clock.shift(settings.POLL_EVERY)
