@@ -44,7 +44,28 @@ def test_while_it_is_open_it_is_only_seen_again(meet, now):
     meet(words="first words")
     assert meet(5, words="other words") is False
     alert = Alert.objects.get()
-    assert (alert.opened_at, alert.seen_at, alert.words) == (now, now + 5 * MINUTE, "first words")
+    assert (alert.opened_at, alert.seen_at) == (now, now + 5 * MINUTE)
+
+
+def test_its_words_are_those_that_are_true_now(meet):
+    meet(words="1 call")
+    meet(5, words="40 calls")
+    assert Alert.objects.get().words == "40 calls"
+    meet(6)
+    assert Alert.objects.get().words == "40 calls"
+
+
+def test_a_long_subject_is_cut_and_found_again(meet, now):
+    long = "polza:" + "m" * 300
+    assert [meet(subject=long), meet(subject=long)] == [True, False]
+    assert Alert.objects.get().subject == long[:200]
+    assert close_all_but(PAUSED, [long], seen_by=now) == 0
+    assert close_alert(kind=PAUSED, subject=long, now=now)
+
+
+def test_what_was_seen_before_the_clock_was_set_back_closes(meet, now):
+    meet(60)
+    assert close_all_but(PAUSED, [], seen_by=now) == 1
 
 
 def test_kind_and_subject_tell_alerts_apart(meet):
