@@ -11,7 +11,7 @@ once the alert has closed. What is sent is the alert's own words, which hold no 
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -33,6 +33,8 @@ DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480))
 POST_WITHIN = 10
 RUN_LASTS = 30
 MOST_AT_ONCE = 50
+# By each channel: one whose server hangs holds up no other.
+MOST_SENDING = 4
 
 
 def mail(alert: Alert) -> Fate:
@@ -102,19 +104,25 @@ def send_due(now: datetime) -> None:
             if time.monotonic() > end:
                 return
             if channel.take(alert, now):
-                channel.follow(alert, channel.send(alert), now)
+                channel.follow(alert, _send_safely(channel, alert), now)
+
+
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(MOST_SENDING * len(CHANNELS), thread_name_prefix="post")
 
 
 @dataclass
 class Posts:
-    """The ticker's way: its threads send and touch no row; its main thread marks and notes."""
+    """The ticker's way: threads of their own, which keep none from asking about calls, send and
+    touch no row; its main thread marks and notes. What is marked is sent at once, so that a death
+    loses few."""
 
-    pool: Executor
+    pool: ThreadPoolExecutor = field(default_factory=_threads)
     sending: dict[Future[Fate], tuple[Channel, Alert, datetime]] = field(default_factory=dict)
 
     def start(self, now: datetime) -> None:
         for channel in CHANNELS:
-            for alert in channel.due(now)[:MOST_AT_ONCE]:
+            for alert in channel.due(now)[: self._room_of(channel)]:
                 if channel.take(alert, now):
                     future = self.pool.submit(_send_safely, channel, alert)
                     self.sending[future] = (channel, alert, now)
@@ -123,6 +131,12 @@ class Posts:
         for future in [future for future in self.sending if future.done()]:
             channel, alert, taken_at = self.sending.pop(future)
             channel.follow(alert, future.result(), taken_at)
+
+    def close(self) -> None:
+        self.pool.shutdown(wait=False)
+
+    def _room_of(self, channel: Channel) -> int:
+        return MOST_SENDING - sum(taken is channel for taken, _, _ in self.sending.values())
 
 
 def _send_safely(channel: Channel, alert: Alert) -> Fate:

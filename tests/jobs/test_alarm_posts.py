@@ -1,7 +1,8 @@
 """An alert is mailed once and posted once an opening, whoever sends it and whatever dies."""
 
 import json
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
 
 from jobs import alarm_posts
-from jobs.alarm_posts import CHANNELS, DELAYS, POST_WITHIN, send_due
+from jobs.alarm_posts import CHANNELS, DELAYS, MOST_SENDING, POST_WITHIN, Fate, Posts, send_due
 from providers import http
 from quotas.alerts import close_alert, open_alert
 from quotas.models import Alert, AlertKind
@@ -220,6 +221,30 @@ def test_a_sending_that_raises_in_the_pool_is_no_death_of_the_ticker(opened, now
     broken = alarm_posts.Channel("mail", lambda alert: 1 / 0, "mailed_at")
     assert alarm_posts._send_safely(broken, alert) is alarm_posts.Fate.POSTED
     assert "may be lost by mail" in caplog.text
+
+
+def test_a_worker_goes_on_with_the_next_when_a_sending_raises(opened, now, monkeypatch, caplog):
+    opened(), opened("cluster")
+    monkeypatch.setattr(EmailBackend, "send_messages", lambda *given: 1 / 0)
+    send_due(now)
+    assert caplog.text.count("may be lost by mail") == 2
+
+
+def test_a_server_that_hangs_holds_up_no_other_channel(opened, settings, now, monkeypatch):
+    let_go, posted = threading.Event(), threading.Event()
+    settings.ALERT_URL = "http://127.0.0.1:1/"
+    hung = replace(CHANNELS[0], send=lambda alert: let_go.wait(10) and Fate.POSTED)
+    quick = replace(CHANNELS[1], send=lambda alert: posted.set() or Fate.POSTED)
+    monkeypatch.setattr(alarm_posts, "CHANNELS", (hung, quick))
+    for number in range(MOST_SENDING + 3):
+        opened(str(number))
+    posts = Posts()
+    posts.start(now)
+    posts.start(now)
+    assert posted.wait(10)
+    assert Alert.objects.exclude(mailed_at=None).count() == MOST_SENDING
+    let_go.set()
+    posts.close()
 
 
 def test_two_takers_of_one_message_are_one(opened, now):
