@@ -18,9 +18,11 @@ from jobs.foresight import Table
 from jobs.hints import Confirmed
 from jobs.staff import Decision, Refused
 from providers import lost
-from providers.answers import Done, Failed, Listing, NoAnswer, Run, Running, Why
+from providers.answers import Done, Failed, Listing, NoAnswer, Run, Running, Why, storable
 from providers.models import Call
 from providers.registry import is_known, provider_named
+
+MOST_SHOWN = 120
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def look(call: Call, reference: str, now: datetime) -> Sighting:
 def why_not(call: Call, seen: Sighting) -> str:
     if isinstance(seen.answer, NoAnswer):
         why = seen.answer.why
-        said = {"says": why.code or why.text or f"HTTP {why.http}"}
+        said = {"says": _shown(why.code or why.text or f"HTTP {why.http}")}
         return (
             _("The provider does not confirm this id now (%(says)s). Nothing was attached.") % said
         )
@@ -71,7 +73,7 @@ def warnings_of(call: Call, seen: Sighting) -> list[str]:
 def table_of(seen: Sighting) -> Table:
     run = seen.run
     heads = [_("Provider's id"), _("State"), _("Model"), _("Begun")]
-    listed = [run.model, _moment(run.created_at)] if run else ["–", "–"]
+    listed = [_shown(run.model), _moment(run.created_at)] if run else ["–", "–"]
     return Table(heads, [[seen.reference, words_of(seen), *listed]])
 
 
@@ -80,9 +82,9 @@ def words_of(seen: Sighting) -> str:
         case Confirmed(_, Done(artifacts)):
             return _("done, results: %(count)s") % {"count": len(artifacts)}
         case Confirmed(_, Failed(why)):
-            return _("failed: %(why)s") % {"why": why.code or why.kind}
+            return _("failed: %(why)s") % {"why": _shown(why.code) or why.kind}
         case Confirmed(_, Running(status)):
-            return _("running: %(status)s") % {"status": status or "–"}
+            return _("running: %(status)s") % {"status": _shown(status) or "–"}
     return _("not confirmed")
 
 
@@ -101,6 +103,11 @@ def _in_list(call: Call, reference: str, now: datetime) -> Run | None:
     listing = provider_named(call.provider).runs_between(span.begins, span.ends)
     runs: Sequence[Run] = listing.runs if isinstance(listing, Listing) else ()
     return next((run for run in runs if run.reference == reference), None)
+
+
+def _shown(said: str) -> str:
+    """Whatever the provider says, a page can show it and a column keep it."""
+    return storable(said, MOST_SHOWN)
 
 
 def _moment(at: datetime) -> str:

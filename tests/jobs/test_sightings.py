@@ -137,6 +137,28 @@ def test_a_list_that_cannot_be_read_is_no_reason_to_refuse(post, fake, lost):
     assert post(SEEN).status_code == 302
 
 
+@pytest.mark.parametrize("said", ["a\0b", "a\ud800b", "x" * 100_000], ids=["nul", "half", "long"])
+@pytest.mark.parametrize(
+    "answer",
+    [Running, lambda said: Failed(Why("provider", code=said))],
+    ids=["running", "failed"],
+)
+def test_whatever_it_says_is_shown_and_kept_as_text(post, lost, fake, answer, said):
+    fake.polls["gen_found"] = answer(said)
+    fake.runs = [Run("gen_found", said, lost.sent_at)]
+    assert len(post(FORM).content) < 40_000
+    assert post(SEEN).status_code == 302
+    kept = StaffAction.objects.get().facts["provider_said"]
+    assert len(kept) < 200
+    assert "\0" not in kept
+
+
+def test_whatever_it_says_instead_is_shown_as_text(post, lost, fake):
+    fake.polls["gen_found"] = NoAnswer(Why("provider", code="a\0\ud800" + "x" * 1000))
+    assert post(FORM).status_code == 409
+    assert is_untouched(lost)
+
+
 def test_nobody_is_asked_about_an_id_of_another_call(post, lost, account, now, fake):
     taken = rows.call_of(rows.generating(account, now, offer=OFFER)).reference
     assert "that of another call" in text_of(post(SEEN | {"reference": taken, "seen": taken}))
