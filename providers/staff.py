@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar, cast
 
 from django.contrib import admin
+from django.core.exceptions import BadRequest, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
@@ -54,6 +55,13 @@ class ReadOnlyAdmin(_ReadOnly, admin.ModelAdmin):
             name for name in self.narrowest_first if request.GET.get(name, "") not in leads_nowhere
         )
         return next(asked, None)
+
+    def response_action(self, request: HttpRequest, queryset: QuerySet):
+        """A row that was chosen by what cannot be its key is no fault of ours."""
+        try:
+            return super().response_action(request, queryset)
+        except (ValueError, OverflowError, ValidationError) as exc:
+            raise BadRequest("no key of a row") from exc
 
 
 class ReadOnlyInline(_ReadOnly, admin.TabularInline):
