@@ -72,6 +72,16 @@ def test_refused_tries_do_not_count(limits, clock):
     assert limits.check([ANA]) is None
 
 
+@pytest.mark.redis
+def test_processes_that_share_a_redis_count_together(redis_url, settings, monkeypatch, clock):
+    monkeypatch.setattr("quotas.limiter.BUDGET", 10.0)
+    settings.Q_CLUSTER = {"name": f"test-{uuid.uuid4()}"}
+    here, there = in_redis(redis_url), in_redis(redis_url)
+    spend(here, ANA, 2)
+    spend(there, ANA, 3)
+    assert here.check([ANA]) == there.check([ANA]) == Limited(RULE, 60)
+
+
 def test_keys_never_share_a_window(limits, clock):
     spend(limits, ANA)
     assert limits.check([BEN]) is None

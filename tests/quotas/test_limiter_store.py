@@ -204,6 +204,25 @@ def test_who_waits_for_a_thread_waits_no_longer_than_the_budget(monkeypatch):
     released.set()
 
 
+def test_a_name_that_nobody_resolves_holds_up_nobody(settings, monkeypatch):
+    """Looking it up has no time limit of its own."""
+    settings.Q_CLUSTER = {"name": "test"}
+    released, looked_up = threading.Event(), []
+
+    def hang(*address, **_more):
+        looked_up.append(address)
+        released.wait()
+        raise OSError
+
+    monkeypatch.setattr("socket.getaddrinfo", hang)
+    begun = time.monotonic()
+    assert check_many(in_redis("redis://limits.example/0")) == [None] * MANY
+    assert time.monotonic() - begun < 5 * 2 * BUDGET * FAILURES
+    released.set()
+    assert len(looked_up) <= THREADS
+    assert unmeasured.tally.counts() == {WhyUnmeasured.HANGS: MANY}
+
+
 @pytest.mark.redis
 def test_a_store_that_was_never_there(settings):
     settings.Q_CLUSTER = {"name": "test"}

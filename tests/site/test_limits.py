@@ -134,6 +134,7 @@ def status_of(site: Site, person: Person, method: str, path: str, headers: dict)
 
 @pytest.mark.redis
 def test_a_redis_that_dies_under_a_crowd_and_comes_back_is_not_noticed(start_site, redis_url):
+    """Nor does the site wait for it when it stops."""
     with relay_to(redis_url) as relay:
         site = start_site(REDIS_URL=relay.url, WORKERS="1")
         people = [with_cookie(site) for _ in range(50)]
@@ -151,3 +152,7 @@ def test_a_redis_that_dies_under_a_crowd_and_comes_back_is_not_noticed(start_sit
         print(f"{MANY} requests in {time.monotonic() - began:.1f} s")
         site.wait_until(lambda: "Requests let through without a measure" in site.logs())
         site.wait_until(lambda: 429 in {people[0].get("/theme").status_code for _ in range(110)})
+        relay.way = "drip"
+        relay.drop()
+        assert crowd(lambda person: person.get("/theme").status_code, people[1:]) == [405] * 49
+        assert site.stop() == 0
