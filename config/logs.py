@@ -1,16 +1,22 @@
 """Log lines without what people wrote: a database names the failing row in its error, prompt and
-all, so a traceback is printed with the classes of its errors, not with their texts. And not one for
-each request of a flood: Django has a line, or a traceback, for everything that it refuses."""
+all, so a traceback is printed with the classes of its errors, not with their texts. Without the
+token of a webhook's address, which Django repeats where it leads nowhere. And not one for each
+request of a flood: Django has a line, or a traceback, for everything that it refuses."""
 
 import logging
+import re
 import traceback
 from collections.abc import Iterator
 from threading import Lock
 
 REFUSALS_A_MINUTE = 60
+HOOK = re.compile(r"(/hooks/+[^/\s]*)/\S+")
 
 
 class Formatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return HOOK.sub(r"\1/…", super().format(record))
+
     def formatException(self, ei) -> str:
         return "\n".join(_lines(ei[1]))
 

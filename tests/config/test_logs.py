@@ -102,3 +102,12 @@ def test_a_task_that_fails_logs_no_text_and_does_not_raise(monkeypatch, caplog):
     tasks.advance("0" * 32)
     assert "ValueError" in caplog.text
     assert SECRET not in caplog.text
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["/hooks/polza/{}/more", "/hooks//{}/"])
+def test_the_token_of_a_hook_is_in_no_line(caplog, path):
+    token = "t0ken" * 60
+    Client().post(path.format(token))
+    assert caplog.records
+    assert not any(token in Formatter("%(message)s").format(line) for line in caplog.records)
