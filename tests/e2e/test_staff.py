@@ -6,8 +6,11 @@ import pytest
 import requests
 from playwright.sync_api import Page, expect
 
+from tests.e2e.checkers import need_axe
 from tests.e2e.conftest import SETTINGS
 from tests.e2e.steps import expect_quota, expect_state, order
+from tests.e2e.test_axe import faults_in_all_looks
+from tests.e2e.test_staff_looks import is_too_wide
 from tests.site_process import Site
 
 pytestmark = [pytest.mark.chromium, pytest.mark.site]
@@ -214,6 +217,59 @@ def test_slots_are_granted_and_taken_back(page, staff, script):
     expect_quota(page, "2 of 3 left today")
     desk.goto("/admin/jobs/staffaction/")
     for number, words in enumerate(("grant taken back", "slots granted")):
+        row = desk.locator("#result_list tbody tr").nth(number)
+        expect(row).to_contain_text(re.compile(f"{words}.*staff.*{REASON}", re.DOTALL))
+
+
+def test_what_the_provider_says_of_an_id_breaks_no_rule(site, page, staff):
+    order(page, fault="drop_after")
+    expect_state(page, "Confirming")
+    desk = staff()
+    desk.emulate_media(reduced_motion="reduce")
+    desk.context.add_init_script(path=need_axe())
+    open_call(desk, job_of(page))
+    found = {"The provider's id": run_of(site, job_of(page))}
+    decide(desk, "Attach the provider's id", "Ask the provider", **found)
+    expect(desk.get_by_role("heading", name="What the provider says of this id")).to_be_visible()
+    assert faults_in_all_looks(desk) == []
+    assert not is_too_wide(desk)
+
+
+def set_aside(site, job: str) -> None:
+    """As the ticker leaves a stage that killed its worker three times."""
+    rests = "tries=3, woken_at=None, due_at=timezone.now() + timedelta(minutes=30)"
+    free = f"Stage.objects.unfinished().filter(job_id='{job}', lease_token=None)"
+    imports = "from datetime import timedelta; from django.utils import timezone"
+    code = f"{imports}; print({free}.update({rests}))"
+    site.wait_until(lambda: site.run("shell", "-c", code).stdout.split()[-1] == "1")
+
+
+@SCRIPT
+def test_a_paused_provider_and_a_stage_set_aside_wait_for_staff(site, page, staff, script):
+    desk = staff(script)
+    desk.goto("/admin/dashboard/")
+    decide(desk, "Pause sandbox", "Pause it")
+    expect_told(desk, "Paused: sandbox.")
+    order(page)
+    expect_state(page, "Queued")
+    set_aside(site, job_of(page))
+    desk.get_by_role("link", name="Resume sandbox").click()
+    confirm(desk, "Let requests in")
+    expect_told(desk, "Takes requests again: sandbox.")
+    desk.goto("/admin/jobs/job/?aside=yes")
+    if script:
+        desk.locator("#result_list tbody th a").click()
+        decide(desk, "Resume")
+    else:
+        desk.locator("input.action-select").check()
+        desk.get_by_label("Action:").select_option("resume")
+        desk.get_by_role("button", name="Go").click()
+        expect_state(page, "Queued")
+        confirm(desk, "Resume")
+    expect_told(desk, "1 job goes on.")
+    expect_state(page, "Ready")
+    desk.goto("/admin/jobs/staffaction/")
+    for number, words in enumerate(("set going again", "requests let in", "provider paused")):
         row = desk.locator("#result_list tbody tr").nth(number)
         expect(row).to_contain_text(re.compile(f"{words}.*staff.*{REASON}", re.DOTALL))
 

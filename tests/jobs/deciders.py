@@ -1,8 +1,12 @@
 """Staff who decide about the same calls at once, on the database named by DATABASE_URL. Prints what
 became of them.
 
-Run as `python -m tests.jobs.deciders decide`. Two give every slot back, two attach ids, one of them
-always the same, one asks about all; beside them the truth comes for some, and others are given up.
+Run as `python -m tests.jobs.deciders decide|resume`.
+
+decide: two give every slot back, two attach ids, one of them always the same, one asks about all;
+beside them the truth comes for some, and others are given up.
+resume: two set going what was set aside, while the ticker wakes what is due, a worker takes it, and
+their people cancel some.
 """
 
 import json
@@ -10,23 +14,31 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 from tests.jobs.searchers import LATER, LOST, OFFER, lose, run_of
 
 # After the line above, which sets Django up.
 from django.contrib.auth.models import User  # isort: skip
 
-from jobs import audit, outcomes
-from jobs.models import Event, StaffAction
-from jobs.staff import Decision, Refused, attach, check_now, give_back
+from jobs import audit, leases, outcomes, ticker
+from jobs.models import Event, StaffAction, Stage
+from jobs.staff import Decision, Refused, attach, check_now, give_back, resume
 from providers.answers import Artifact, Done
 from providers.models import Call
-from tests.quotas.contenders import run_together
+from quotas.accounts import account_named, ensure_saved
+from tests import rows
+from tests.quotas.contenders import NOW, run_together
 
 SAME = "run of nobody"
+ROUNDS = 20
 
 
 def main() -> None:
+    json.dump({"decide": contend_for_calls, "resume": contend_for_jobs}[sys.argv[1]](), sys.stdout)
+
+
+def contend_for_calls() -> dict:
     decision = Decision(User.objects.create(username="staff"), "asked", LATER)
     calls = [lose(number, OFFER) for number in range(LOST)]
     ids = [call.pk for call in calls]
@@ -38,10 +50,43 @@ def main() -> None:
         lambda: tell_truth(calls[::3]),
         lambda: stop_asking(calls[1::3]),
     )
-    json.dump({"answers": answers, **findings(calls)}, sys.stdout)
+    return {"answers": answers, **findings(calls)}
 
 
-def decide(ids: list[int], about: Callable[[int], object]) -> dict:
+def contend_for_jobs() -> dict:
+    decision = Decision(User.objects.create(username="staff"), "asked", NOW)
+    operator = ensure_saved(account_named("operator"), now=NOW)
+    ids = [rows.set_aside(operator, NOW).pk for _ in range(LOST)]
+    answers = run_together(
+        *[lambda: decide(ids, lambda pk: resume([pk], decision))] * 2,
+        lambda: work_off(ids),
+        lambda: wake(),
+        lambda: {"cancelled": sum(outcomes.cancel(pk, NOW) for pk in ids[::4])},
+    )
+    entries = Counter(StaffAction.objects.values_list("job_id", flat=True))
+    return {
+        "answers": answers,
+        "most_of_a_job": max(entries.values()),
+        "entries": sum(entries.values()),
+        "events": Event.objects.filter(name="resumed").count(),
+        "forgotten_deaths": Stage.objects.filter(tries__lt=3).count(),
+        "violations": sorted({violation.check for violation in audit.violations(NOW)}),
+    }
+
+
+def work_off(ids: list) -> dict:
+    """A worker that takes whatever is due and keeps it."""
+    taken = [pk for _ in range(ROUNDS) for pk in ids if leases.take(pk, NOW)]
+    return {"taken": len(taken), "different": len(set(taken))}
+
+
+def wake() -> dict:
+    for _ in range(ROUNDS):
+        ticker.wake_due(NOW)
+    return {}
+
+
+def decide(ids: list, about: Callable[[Any], object]) -> dict:
     taken, words = 0, set()
     for pk in random.sample(ids, len(ids)):
         try:

@@ -4,13 +4,17 @@ import pytest
 
 from tests.quotas.test_contention import contend, errors_in
 
+# As in tests/jobs/deciders.py, which is a program.
+JOBS = 24
+
 
 @pytest.fixture
-def found(each_database, tmp_path) -> dict:
-    return contend(each_database, "decide", tmp_path, module="tests.jobs.deciders")
+def contest(each_database, tmp_path):
+    return lambda mode: contend(each_database, mode, tmp_path, module="tests.jobs.deciders")
 
 
-def test_a_decision_takes_effect_once_whoever_races(found):
+def test_a_decision_takes_effect_once_whoever_races(contest):
+    found = contest("decide")
     first, second, attacher, same, *_ = found["answers"]
     assert errors_in(found["answers"]) == []
     assert found["violations"] == []
@@ -22,3 +26,16 @@ def test_a_decision_takes_effect_once_whoever_races(found):
     assert found["entries"].get("attach", 0) == found["events"].get("attached", 0) == attached
     assert same["taken"] <= 1 < given + attached
     assert not any(answer["mute"] for answer in (first, second, attacher, same))
+
+
+def test_what_was_set_aside_is_set_going_once_whoever_races(contest):
+    found = contest("resume")
+    first, second, worker, _, people = found["answers"]
+    assert errors_in(found["answers"]) == []
+    assert found["violations"] == []
+    assert found["most_of_a_job"] == 1
+    assert found["entries"] == found["events"] == first["taken"] + second["taken"]
+    assert 0 < worker["taken"] == worker["different"] <= found["entries"]
+    assert found["entries"] + people["cancelled"] >= JOBS
+    assert found["forgotten_deaths"] == 0
+    assert not any(answer["mute"] for answer in (first, second))
