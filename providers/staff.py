@@ -4,7 +4,7 @@ query that grows with the table."""
 import re
 import uuid
 from collections.abc import Sequence
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from django.contrib import admin
 from django.core.exceptions import BadRequest, ValidationError
@@ -56,10 +56,10 @@ class ReadOnlyAdmin(_ReadOnly, admin.ModelAdmin):
         )
         return next(asked, None)
 
-    def response_action(self, request: HttpRequest, queryset: QuerySet):
+    def response_action(self, request: HttpRequest, *given: Any, **named: Any):
         """A row that was chosen by what cannot be its key is no fault of ours."""
         try:
-            return super().response_action(request, queryset)
+            return super().response_action(request, *given, **named)
         except (ValueError, OverflowError, ValidationError) as exc:
             raise BadRequest("no key of a row") from exc
 

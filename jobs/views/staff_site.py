@@ -34,7 +34,7 @@ class StaffSite(admin.AdminSite):
             *super().get_urls(),
         ]
 
-    def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         """No filter of Django's asks whether its value is text that PostgreSQL takes."""
         guarded = super().admin_view(view, cacheable)
 
