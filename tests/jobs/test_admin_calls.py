@@ -32,6 +32,12 @@ def test_call_is_read_with_all_that_is_known(staff_client, account, now):
         assert part in text
 
 
+def test_its_instants_are_told_to_the_second_and_in_utc(staff_client, account, now):
+    call = rows.call_of(rows.lost(account, now))
+    page = staff_client.get(reverse("admin:providers_call_change", args=[call.pk]))
+    assert "14 Mar 2026, 12:00:01 UTC" in text_of(page)
+
+
 @pytest.mark.parametrize("page", ["admin:providers_call_change", "admin:providers_call_delete"])
 def test_call_is_not_edited(staff_client, account, now, page):
     call = rows.call_of(rows.lost(account, now))
