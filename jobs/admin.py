@@ -2,6 +2,7 @@
 `jobs.views.staff`), and the entries that this leaves."""
 
 from collections.abc import Callable
+from secrets import token_urlsafe
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -196,6 +197,8 @@ class GateAdmin(WithDoors, providers_admin.GateAdmin):
 
 
 class GrantForm(forms.ModelForm):
+    key = forms.CharField(max_length=64, widget=forms.HiddenInput, initial=token_urlsafe)
+
     class Meta:
         model = Grant
         fields = ("account", "kind", "day", "slots", "reason")
@@ -216,7 +219,24 @@ class GrantAdmin(WithDoors, quotas_admin.GrantAdmin):
 
     form = GrantForm
 
+    def add_view(
+        self,
+        request: HttpRequest,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        try:
+            return super().add_view(request, form_url, extra_context)
+        except staff.Refused as refusal:
+            self.message_user(request, str(refusal), messages.WARNING)
+            return redirect("admin:quotas_grant_changelist")
+
+    def get_fields(self, request: HttpRequest, obj: Grant | None = None):
+        shown = super().get_fields(request, obj)
+        return shown if obj else (*shown, "key")
+
     def save_model(self, request: HttpRequest, obj: Grant, form: Any, change: bool) -> None:
+        obj.form_key = form.cleaned_data["key"]
         said = staff.Decision(cast(User, request.user), obj.reason, timezone.now())
         staff.grant(obj, said)
 

@@ -19,7 +19,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from jobs import changes, leases, outcomes, queue
@@ -98,9 +98,13 @@ def attach(call_id: int, reference: str, decision: Decision, **seen: str) -> Non
 
 @transaction.atomic
 def grant(slots: Grant, decision: Decision) -> None:
-    """Save a new grant; who gave it and when is not for its form to say."""
+    """Save a new grant, once a form; who gave it and when is not for the form to say."""
     slots.granted_by, slots.granted_at = decision.by, decision.now
-    slots.save()
+    try:
+        with transaction.atomic():
+            slots.save()
+    except IntegrityError:
+        raise Refused(_("This form was sent before: its slots are granted already.")) from None
     _entry_of_grant(Deed.GRANT, slots, decision).save()
 
 

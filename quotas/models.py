@@ -118,6 +118,7 @@ class Grant(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
     granted_at = models.DateTimeField(_("granted"))
+    form_key = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001
 
     class Meta:
         verbose_name = _("grant")
@@ -127,6 +128,8 @@ class Grant(models.Model):
             models.CheckConstraint(
                 condition=Q(slots__gte=1) & Q(slots__lte=100_000), name="grant_slots_within_reason"
             ),
+            # A form sent twice is one grant.
+            models.UniqueConstraint(fields=["form_key"], name="grant_form_once"),
         ]
 
     def __str__(self) -> str:

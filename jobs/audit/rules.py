@@ -49,6 +49,7 @@ SAYS = {
     "gate_exhausted_is_the_whole_provider": "A single model is said to be exhausted.",
     "gate_one_a_model": "A provider or model has two gates.",
     "gate_paused_says_why": "A paused gate does not say why or since when.",
+    "grant_form_once": "A form gave slots twice.",
     "grant_slots_within_reason": "A grant is beyond all reason.",
     "hook_message_once": "One webhook is kept twice.",
     "job_ended_once_ended": "A job's state and the time of its end disagree.",

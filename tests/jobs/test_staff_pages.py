@@ -1,5 +1,6 @@
 """The pages on which staff decide: what they say before, who may come, and what they cost."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -20,6 +21,7 @@ from tests.jobs.conftest import text_of
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock", "enqueued", "media")]
 
 LIST = reverse("admin:providers_call_changelist")
+GRANT = reverse("admin:quotas_grant_add")
 HOUR = timedelta(hours=1)
 DECISIONS = {
     "check_now": "check_call",
@@ -80,6 +82,13 @@ def door(name: str, row) -> str:
 
 def page_of(call: Call) -> str:
     return reverse("admin:providers_call_change", args=[call.pk])
+
+
+def grant_form(client, account, now) -> dict[str, object]:
+    """As it comes, filled in."""
+    [key] = re.findall(r'name="key" value="([^"]+)"', client.get(GRANT).content.decode())
+    day = {"account": account.pk, "kind": "image", "day": now.date()}
+    return day | {"slots": 2, "reason": "sorry", "key": key}
 
 
 def doors_on(client, call: Call) -> set[str]:
@@ -295,13 +304,20 @@ def test_a_grant_leads_to_the_page_that_takes_it_back(staff_client, extra, accou
 
 
 def test_a_grant_is_given_with_its_entry(staff_client, account, now):
-    fields = {
-        "account": account.pk, "kind": "image", "day": now.date(), "slots": 2, "reason": "sorry",
-    }  # fmt: skip
-    assert staff_client.post(reverse("admin:quotas_grant_add"), fields).status_code == 302
+    assert staff_client.post(GRANT, grant_form(staff_client, account, now)).status_code == 302
     entry = StaffAction.objects.get()
     assert (entry.deed, entry.by_name, entry.reason) == ("grant", "staff", "sorry")
     assert entry.account == account
+
+
+def test_a_grants_form_that_is_sent_twice_is_one_grant(staff_client, account, now):
+    form = grant_form(staff_client, account, now)
+    staff_client.post(GRANT, form)
+    assert "its slots are granted already" in text_of(staff_client.post(GRANT, form, follow=True))
+    assert balance_of(account, "image", now.date()).left == 12
+    assert StaffAction.objects.count() == 1
+    staff_client.post(GRANT, grant_form(staff_client, account, now))
+    assert balance_of(account, "image", now.date()).left == 14
 
 
 @pytest.mark.parametrize("address", ["x", "99"])

@@ -217,6 +217,13 @@ def _(job):
     ).pk
 
 
+@damage("grant_form_once", despite=("grant_form_once",))
+def _(job):
+    now = job.created_at
+    day = {"account": job.account, "kind": "image", "day": now.date(), "slots": 1}
+    return double(Grant.objects.create(**day, reason="r", granted_at=now, form_key="sent twice"))
+
+
 @damage("newcomer_seat_taken_once", despite=("newcomer_seat_taken_once",))
 def _(job):
     another = Account.objects.create(
