@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings as site
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
 from django.urls import reverse
 from django_q.models import Task
 
@@ -239,6 +240,15 @@ def test_the_command_says_when_another_is_at_it(now, clock):
     other = housekeeping.uuid.uuid4()
     assert leases.take_duty(housekeeping.DUTY, other, now, housekeeping.DUTY_LASTS)
     with pytest.raises(CommandError, match="another process"):
+        call_command("tidy")
+
+
+def test_the_command_says_when_the_database_is_held(monkeypatch):
+    def held(*given, **named):
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr(leases, "take_duty", held)
+    with pytest.raises(CommandError, match="cannot be used now"):
         call_command("tidy")
 
 

@@ -4,6 +4,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 from django.utils import timezone
 
 from jobs import housekeeping
@@ -18,6 +19,12 @@ class Command(BaseCommand):
         parser.add_argument("--seconds", type=float, default=300, help="about how long, at most")
 
     def handle(self, **options: Any) -> None:
+        try:
+            self._tidy(**options)
+        except DatabaseError as exc:
+            raise CommandError(f"the database cannot be used now ({exc})") from exc
+
+    def _tidy(self, **options: Any) -> None:
         now = timezone.now()
         if options["dry_run"]:
             for chore in housekeeping.CHORES:
