@@ -11,7 +11,7 @@ from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth import get_user_model
 from django.core.paginator import Paginator
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Model, Q, QuerySet
 from django.db.models.expressions import Combinable
 from django.http import HttpRequest
 from django.urls import reverse
@@ -59,6 +59,17 @@ class BigTableAdmin(admin.ModelAdmin):
     list_per_page = 50
     ordering: ClassVar[tuple[str | Combinable, ...]] = ("-pk",)
     sortable_by = ()
+
+
+class ReadOnlyAdmin(BigTableAdmin):
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
 
 
 class DayFilter(admin.SimpleListFilter):
@@ -233,7 +244,7 @@ class GrantAdmin(BigTableAdmin):
 
 
 @admin.register(Attempt)
-class AttemptAdmin(BigTableAdmin):
+class AttemptAdmin(ReadOnlyAdmin):
     list_display = ("id", "account", "kind", "day", "slot", "allowed", "state", "cost_nothing",
                     "reserved_at", "settled_at")  # fmt: skip
     list_filter = (StateFilter, "kind", DayFilter)
@@ -243,49 +254,22 @@ class AttemptAdmin(BigTableAdmin):
         """Newest first, in the order of the index on state and day where that leads."""
         return ("-day", "-pk") if leads_by_state(request) else ("-pk",)
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Attempt | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Attempt | None = None) -> bool:
-        return False
-
 
 @admin.register(Newcomer)
-class NewcomerAdmin(BigTableAdmin):
-    """Read only; housekeeping forgets the networks of days that are over."""
+class NewcomerAdmin(ReadOnlyAdmin):
+    """Housekeeping forgets the networks of days that are over."""
 
     list_display = ("id", "network", "day", "number", "allowed", "account", "taken_at")
     list_filter = (DayFilter,)
     list_select_related = ("account",)
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Newcomer | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Newcomer | None = None) -> bool:
-        return False
-
 
 @admin.register(Unmeasured)
-class UnmeasuredAdmin(BigTableAdmin):
-    """Read only: what the limiter let through without measuring it, day by day."""
+class UnmeasuredAdmin(ReadOnlyAdmin):
+    """What the limiter let through without measuring it, day by day."""
 
     list_display = ("id", "day", "why", "requests", "last_at")
     list_filter = (DayFilter,)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Unmeasured | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Unmeasured | None = None) -> bool:
-        return False
 
 
 class AlertKindFilter(admin.SimpleListFilter):
@@ -315,8 +299,8 @@ class OpenFilter(admin.SimpleListFilter):
 
 
 @admin.register(Alert)
-class AlertAdmin(BigTableAdmin):
-    """Read only: an alert is closed by whatever ends what it tells of."""
+class AlertAdmin(ReadOnlyAdmin):
+    """An alert is closed by whatever ends what it tells of."""
 
     list_display = ("kind", "subject", "words", "age", "opened_at", "seen_at", "closed_at")
     list_filter = (OpenFilter, AlertKindFilter)
@@ -326,15 +310,6 @@ class AlertAdmin(BigTableAdmin):
     @admin.display(description=_("open for"))
     def age(self, alert: Alert) -> str:
         return timesince(alert.opened_at, alert.closed_at or timezone.now())
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Alert | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Alert | None = None) -> bool:
-        return False
 
 
 def _sentence(balance: Balance) -> str:
