@@ -10,11 +10,13 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from tests.site_process import ROOT, Site, wait_until
+from tests.site_process import ROOT, Site, free_port, wait_until
 
 PROMPTS = {
     "queued": "A paper boat on a canal at dawn",
@@ -56,7 +58,8 @@ class Sight:
 
 class ShowRoom:
     def __init__(self, folder: Path) -> None:
-        self.site = Site(folder)
+        # Its pages are turned faster than a person would.
+        self.site = Site(folder, RATE_LIMITS="OFF")
         self.url = self.site.url
         self.sights: dict[str, Sight] = {}
         self.sessions: dict[str, str] = {}
@@ -68,15 +71,24 @@ class ShowRoom:
         made = json.loads(self._child("-m", "tests.e2e.show_room").communicate()[0])
         self.sights = {name: Sight(**sight) for name, sight in made["sights"].items()}
         self.sessions = made["sessions"]
-        options = ["--interface", "asginl", "--port", self.site.settings["PORT"], "--log-level"]
-        self.web = self._child("-m", "granian", *options, "warning", "config.asgi:application")
-        wait_until(self._answers)
+        self.web = self._serve(self.site.settings["PORT"])
         return self
 
     def close(self) -> None:
         if self.web:
             self.web.terminate()
             self.web.communicate()
+
+    @contextmanager
+    def limiting(self) -> Iterator[str]:
+        """The address of a second web process over the same rows, which limits."""
+        port = str(free_port())
+        web = self._serve(port, RATE_LIMITS="MEMORY")
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            web.terminate()
+            web.communicate()
 
     def cookies(self, person: str) -> list[dict[str, str]]:
         if person not in self.sessions:
@@ -90,17 +102,24 @@ class ShowRoom:
         cookies = {cookie["name"]: cookie["value"] for cookie in self.cookies(sight.person)}
         return requests.get(self.url + sight.path, cookies=cookies, timeout=10).text
 
-    def _child(self, *arguments: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, *arguments]
-        return subprocess.Popen(command, cwd=ROOT, env=self.site.env, stdout=subprocess.PIPE)
+    def _serve(self, port: str, **settings: str) -> subprocess.Popen[bytes]:
+        options = ("--interface", "asginl", "--port", port, "--log-level", "warning")
+        web = self._child("-m", "granian", *options, "config.asgi:application", **settings)
+        wait_until(lambda: _answers(f"http://127.0.0.1:{port}/"))
+        return web
 
-    def _answers(self) -> bool:
-        import requests
+    def _child(self, *arguments: str, **settings: str) -> subprocess.Popen[bytes]:
+        command, environment = [sys.executable, *arguments], self.site.env | settings
+        return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE)
 
-        try:
-            return requests.get(f"{self.url}/", timeout=5).ok
-        except requests.ConnectionError:
-            return False
+
+def _answers(url: str) -> bool:
+    import requests
+
+    try:
+        return requests.get(url, timeout=5).ok
+    except requests.ConnectionError:
+        return False
 
 
 def furnish() -> dict[str, dict]:

@@ -28,9 +28,7 @@ def wrongs(room: ShowRoom) -> dict[str, str]:
         "not-allowed": errors.forbidden(RequestFactory().get("/"), PermissionDenied()).text,
         "broken": errors.broken(RequestFactory().get("/")).text,
         "outage": outage(),
-        "limited-order": until_limited(room, "/images/new", prompt=""),
-        "limited-sign-in": until_limited(room, "/sign-in", username="ana", password="wrong"),
-        "limited-form": until_limited(room, "/theme", theme="dark"),
+        **limited(room),
     }
 
 
@@ -47,13 +45,22 @@ def answer(
     return sent.text
 
 
-def until_limited(room: ShowRoom, path: str, **fields: str) -> str:
+def limited(room: ShowRoom) -> dict[str, str]:
+    with room.limiting() as url:
+        return {
+            "limited-order": until_limited(url, "/images/new", prompt=""),
+            "limited-sign-in": until_limited(url, "/sign-in", username="ana", password="wrong"),
+            "limited-form": until_limited(url, "/theme", theme="dark"),
+        }
+
+
+def until_limited(url: str, path: str, **fields: str) -> str:
     """Somebody new sends the same form until it is refused."""
     with requests.Session() as session:
-        page = session.get(f"{room.url}/images/new", timeout=10)
+        page = session.get(f"{url}/images/new", timeout=10)
         form = {**dict(HIDDEN.findall(page.text)), **fields}
         for _ in range(102):
-            sent = session.post(room.url + path, form, timeout=10, allow_redirects=False)
+            sent = session.post(url + path, form, timeout=10, allow_redirects=False)
             if sent.status_code == 429:
                 return sent.text
     raise AssertionError(f"{path} is not limited")
