@@ -1,6 +1,6 @@
-// The page of one job. Its states come by one stream in view; out of view it asks, if wished.
-//   listen   opens the stream; where none can be had the page asks instead
-//   refresh  asks for the present state: on return, after a quiet minute, after a failure
+// The page of one job. Its states come by a stream; out of view it asks, if wished.
+//   listen   opens the stream; where none is to be had it asks
+//   refresh  asks for the present state
 const ASK_EVERY = 15e3, RETRY = 3e3, QUIET = 6e4, PATIENCE = 1e4, SAY_EVERY = 5e3;
 const byId = id => document.getElementById(id);
 const panel = () => byId("_job_panel");
@@ -70,9 +70,9 @@ async function refresh() {
       headers: {"HX-Request": "true"}, signal: AbortSignal.timeout(PATIENCE),
     });
     if (answer.status === 404) return location.reload();
-    if (answer.status === 429) wait = answer.headers.get("Retry-After") * 1e3 || wait;
+    if (answer.status === 429) wait = answer.headers.get("Retry-After") * 1e3;
     if (answer.ok) html = await answer.text();
-  } catch { /* none */ }
+  } catch {}
   if (mine !== turn) return;
   if (!html) {
     lose();
@@ -163,7 +163,7 @@ addEventListener("pagehide", stop);
 addEventListener("pageshow", event => event.persisted && (isLive() ? follow() : refresh()));
 for (const name of ["online", "offline", "visibilitychange"]) addEventListener(name, follow);
 addEventListener("close", () => held && show(held), true);
-// A streamed form has no token: the page has.
+// A streamed form has no token.
 const {name, value} = byId("theme").csrfmiddlewaretoken;
 addEventListener("formdata", ({target, formData}) => target.method === "post" && formData.set(name, value));
 button.onclick = pause;
