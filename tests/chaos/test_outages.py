@@ -81,7 +81,7 @@ def tmpfs(tmp_path):
 
 
 def test_a_full_disk_delays_and_loses_nothing(tmpfs):
-    site = start(tmpfs, SANDBOX_SECONDS="3")
+    site = start(tmpfs, SANDBOX_SECONDS="6")
     try:
         visitor = Visitor(site)
         running, form = visitor.order("before"), visitor.open_form()
@@ -115,7 +115,7 @@ def fill(path: Path) -> None:
 
 
 def test_a_disk_gone_read_only_delays_and_loses_nothing(tmpfs):
-    site = start(tmpfs, SANDBOX_SECONDS="2")
+    site = start(tmpfs, SANDBOX_SECONDS="6")
     try:
         visitor = Visitor(site)
         running, form = visitor.order("before"), visitor.open_form()
@@ -149,7 +149,7 @@ def read_only(folder: Path) -> Iterator[None]:
 @pytest.mark.postgres
 def test_a_read_only_database_server_delays_and_loses_nothing(postgres_url, tmp_path):
     with databases.postgres_copy(postgres_url) as database:
-        site = start(tmp_path, DATABASE_URL=database.url, SANDBOX_SECONDS="2")
+        site = start(tmp_path, DATABASE_URL=database.url, SANDBOX_SECONDS="6")
         try:
             visitor = Visitor(site)
             running, form = visitor.order("before"), visitor.open_form()
@@ -178,7 +178,7 @@ def set_read_only(server: str, url: str, read_only: bool) -> None:
 def test_a_provider_that_is_gone_fails_nothing_that_runs(tmp_path):
     """As `polza`, since the sandbox of the house is started again at once."""
     bill, port = tmp_path / "bill.sqlite3", free_port()
-    provider = started(SandboxServer("127.0.0.1", port, bill, seconds=3))
+    provider = started(SandboxServer("127.0.0.1", port, bill, seconds=6))
     site = ChaosSite(
         tmp_path,
         POLZA_API_KEY="a-key",
@@ -194,7 +194,7 @@ def test_a_provider_that_is_gone_fails_nothing_that_runs(tmp_path):
         refused = visitor.order("meanwhile")
         site.wait_until(lambda: visitor.sees(refused, "Your slot was given back"))
         assert was_accepted(site, running)
-        provider = started(SandboxServer("127.0.0.1", port, bill, seconds=3))
+        provider = started(SandboxServer("127.0.0.1", port, bill, seconds=6))
         site.wait_until(lambda: visitor.sees(running, "Ready"), seconds=60)
         assert site.run("audit").returncode == 0
     finally:
