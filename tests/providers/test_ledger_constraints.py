@@ -73,7 +73,7 @@ def test_calls_without_a_reference_do_not_clash(now):
 def test_token_of_a_call_is_its_own(now):
     call = call_in("rejected", now)
     other = call_in("rejected", now, work="image:2")
-    with refused("providers_call_hook_token", "providers_call.hook_token"):
+    with refused("call_hook_token_once", "providers_call.hook_token"):
         Call.objects.filter(pk=other.pk).update(hook_token=call.hook_token)
 
 
@@ -90,7 +90,7 @@ def test_every_constraint_has_a_test():
     assert named == {
         "call_wall", "call_reference_once", "call_live_is_looked_at", "call_ended_once_ended",
         "call_accepted_has_reference", "call_cost_not_negative", "call_late_only_after_end",
-        "call_fallback_names_its_rule",
+        "call_fallback_names_its_rule", "call_hook_token_once",
     }  # fmt: skip
 
 
