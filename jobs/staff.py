@@ -57,14 +57,18 @@ class Decision:
 def check_now(call_ids: Sequence[int], decision: Decision) -> int:
     """How many are looked at; those of which nothing can be asked are left alone. Raises Refused
     where that leaves none."""
+    # The jobs are locked first, as by whoever brings news: two would wait for each other.
+    jobs = _locked_jobs(call_ids)
     calls = list(Call.objects.filter(pk__in=call_ids).order_by("pk"))
     refusals = refusals_to_check(calls, decision.now)
     asked = [call for call in calls if not refusals[call.pk]]
     if not asked:
         raise Refused(next(iter(refusals.values()), _("No call was chosen.")))
     ledger.look_now([call.pk for call in asked], decision.now)
-    jobs = _jobs_of(asked)
-    entries = [_entry(Deed.CHECK, decision, call=call, job=jobs.get(call.pk)) for call in asked]
+    entries = [
+        _entry(Deed.CHECK, decision, call=call, job=jobs.get(job_id_of(call.work)))
+        for call in asked
+    ]
     StaffAction.objects.bulk_create(entries)
     return len(asked)
 
@@ -173,10 +177,10 @@ def _locked(call_id: int) -> tuple[Call, Job | None]:
     return call, job
 
 
-def _jobs_of(calls: Sequence[Call]) -> dict[int, Job]:
-    ids = {call.pk: job_id_of(call.work) for call in calls}
-    jobs: dict[uuid.UUID, Job] = Job.objects.in_bulk(set(ids.values()))
-    return {pk: jobs[job_id] for pk, job_id in ids.items() if job_id in jobs}
+def _locked_jobs(call_ids: Sequence[int]) -> dict[uuid.UUID, Job]:
+    works = Call.objects.filter(pk__in=call_ids).values_list("work", flat=True)
+    jobs = Job.objects.filter(pk__in={job_id_of(work) for work in works})
+    return {job.pk: job for job in jobs.select_for_update().order_by("pk")}
 
 
 def _slot_of(job: Job) -> dict[str, Any]:

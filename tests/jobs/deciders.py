@@ -46,7 +46,7 @@ def contend_for_calls() -> dict:
         *[lambda: decide(ids, lambda pk: give_back(pk, decision))] * 2,
         lambda: decide(ids, lambda pk: attach(pk, f"run of {pk}", decision)),
         lambda: decide(ids, lambda pk: attach(pk, SAME, decision)),
-        lambda: decide(ids, lambda pk: check_now([pk], decision)),
+        *[lambda: ask_often(ids, decision)] * 2,
         lambda: tell_truth(calls[::3]),
         lambda: stop_asking(calls[1::3]),
     )
@@ -95,6 +95,14 @@ def decide(ids: list, about: Callable[[Any], object]) -> dict:
         except Refused as refused:
             words.add(str(refused))
     return {"taken": taken, "mute": "" in words}
+
+
+def ask_often(ids: list, decision: Decision) -> dict:
+    """One by one and several together, in an order of their own."""
+    for _ in range(5):
+        decide(ids, lambda pk: check_now([pk], decision))
+        decide(ids[:1], lambda pk: check_now(random.sample(ids, 9), decision))
+    return {}
 
 
 def tell_truth(calls: list[Call]) -> dict:

@@ -362,7 +362,7 @@ def test_pages_cost_the_same_whatever_the_history(staff_client, account, now, cl
     # The first visit of a process also reads the content types.
     staff_client.get(page_of(calls[0]))
     assert queries_of(lambda: staff_client.get(chosen)) == 4
-    assert queries_of(lambda: staff_client.post(chosen, {"reason": "r"})) == 12
+    assert queries_of(lambda: staff_client.post(chosen, {"reason": "r"})) == 13
     assert queries_of(lambda: staff_client.get(page_of(calls[0]))) == 7
     assert queries_of(lambda: staff_client.get(door("give_back", calls[0]))) == 4
     listed = reverse("admin:jobs_staffaction_changelist")
