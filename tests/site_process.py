@@ -56,8 +56,9 @@ class Site:
             "EMAIL_HOST": "",
             "POLZA_API_KEY": "",
             "WORKERS": "3",
-            # All its people come from this machine.
+            # All its people come from this machine, and look more often than people do.
             "NEW_VISITORS_A_DAY": "100000",
+            "RATE_LIMITS": "OFF",
         } | settings
         self.url = f"http://127.0.0.1:{self.settings['PORT']}"
         self.sandbox_url = f"http://127.0.0.1:{self.settings['SANDBOX_PORT']}"

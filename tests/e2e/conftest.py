@@ -11,6 +11,7 @@ from tests.site_process import Site
 
 SETTINGS = {
     "WORKERS": "2",
+    "RATE_LIMITS": "MEMORY",
     "SANDBOX_SECONDS": "4",
     # Its slow faults take 12 s and more, well below the deadline.
     "SANDBOX_MINUTE": "0.9",

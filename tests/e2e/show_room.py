@@ -58,8 +58,7 @@ class Sight:
 
 class ShowRoom:
     def __init__(self, folder: Path) -> None:
-        # Its pages are turned faster than a person would.
-        self.site = Site(folder, RATE_LIMITS="OFF")
+        self.site = Site(folder)
         self.url = self.site.url
         self.sights: dict[str, Sight] = {}
         self.sessions: dict[str, str] = {}

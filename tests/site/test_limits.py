@@ -58,7 +58,8 @@ def with_cookie(site: Site) -> Person:
 def test_two_hundred_people_behind_one_address_work_with_live_pages(start_site):
     """All come without a cookie within a minute: each orders, follows the job by stream and by
     polls, and looks at five pages."""
-    site = start_site(SANDBOX_SECONDS="600", POLL_EVERY="60", WORKERS="1")
+    times = {"SANDBOX_SECONDS": "600", "POLL_EVERY": "60"}
+    site = start_site(RATE_LIMITS="MEMORY", WORKERS="1", **times)
 
     def work(person: Person) -> requests.Response:
         job = person.order()
@@ -136,7 +137,7 @@ def status_of(site: Site, person: Person, method: str, path: str, headers: dict)
 def test_a_redis_that_dies_under_a_crowd_and_comes_back_is_not_noticed(start_site, redis_url):
     """Nor does the site wait for it when it stops."""
     with relay_to(redis_url) as relay:
-        site = start_site(REDIS_URL=relay.url, WORKERS="1")
+        site = start_site(RATE_LIMITS="REDIS", REDIS_URL=relay.url, WORKERS="1")
         people = [with_cookie(site) for _ in range(50)]
         began = time.monotonic()
 
