@@ -20,6 +20,15 @@ AT_ONCE = 16
 MANY = 1000
 
 
+@pytest.fixture(scope="module")
+def limiting_site(tmp_path_factory):
+    site = Site(tmp_path_factory.mktemp("limiting"), RATE_LIMITS="MEMORY", WORKERS="1")
+    try:
+        yield site.start()
+    finally:
+        site.stop()
+
+
 class Person:
     """A browser that has never been here."""
 
@@ -80,11 +89,12 @@ def test_two_hundred_people_behind_one_address_work_with_live_pages(start_site):
         stream.close()
 
 
-def test_people_at_once_get_as_many_pages_as_the_rule_says(lasting_site):
+def test_people_at_once_get_as_many_pages_as_the_rule_says(limiting_site):
     """Sent side by side, by one browser."""
-    cookies = with_cookie(lasting_site).session.cookies.get_dict()
+    cookies = with_cookie(limiting_site).session.cookies.get_dict()
     told = crowd(
-        lambda _: requests.get(f"{lasting_site.url}/theme", cookies=cookies).status_code, range(150)
+        lambda _: requests.get(f"{limiting_site.url}/theme", cookies=cookies).status_code,
+        range(150),
     )
     assert Counter(told) == {405: 100, 429: 50}
 
@@ -112,10 +122,10 @@ WAYS_AROUND = [
 ]
 
 
-def test_no_way_around_the_rule_of_pages(lasting_site):
-    person = with_cookie(lasting_site)
+def test_no_way_around_the_rule_of_pages(limiting_site):
+    person = with_cookie(limiting_site)
     crowd(lambda _: person.get("/theme"), range(100))
-    told = {way[:2]: status_of(lasting_site, person, *way) for way in WAYS_AROUND}
+    told = {way[:2]: status_of(limiting_site, person, *way) for way in WAYS_AROUND}
     assert {way: status for way, status in told.items() if status != 429} == {}
 
 
