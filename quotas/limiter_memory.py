@@ -6,6 +6,7 @@ a few whose window is over, so that memory follows what comes within a window; w
 count, the one that was hit longest ago goes for a new one.
 """
 
+import sys
 from array import array
 from bisect import bisect_right
 from collections import OrderedDict
@@ -21,7 +22,8 @@ FORGET_AT_ONCE = 2
 
 
 class BoundedMemory(Storage, MovingWindowSupport):
-    """Of the library's two ways to count it has the moving window alone.
+    """One rule's, so that all its windows are equally long; moving ones, also for what the library
+    counts by fixed ones.
 
     `forgot` is called when a key had to go that still counted.
     """
@@ -36,26 +38,13 @@ class BoundedMemory(Storage, MovingWindowSupport):
         self._most_keys = most_keys
         self._hits: OrderedDict[str, array[float]] = OrderedDict()
         self._lock = Lock()
+        self._expiry = 0
 
     def __len__(self) -> int:
         return len(self._hits)
 
     def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
-        with self._lock:
-            now = timezone.now().timestamp()
-            hits = self._counted(key, now, expiry)
-            if len(hits) + amount > limit:
-                return False
-            hits.extend([now] * amount)
-            self._hits[key] = hits
-            self._hits.move_to_end(key)
-            self._forget_what_is_over(now, expiry)
-            is_full = len(self._hits) > self._most_keys
-            if is_full:
-                self._hits.popitem(last=False)
-        if is_full:
-            self._forgot()
-        return True
+        return bool(self._add(key, limit, expiry, amount))
 
     def get_moving_window(self, key: str, limit: int, expiry: int) -> tuple[float, int]:
         with self._lock:
@@ -63,11 +52,30 @@ class BoundedMemory(Storage, MovingWindowSupport):
             hits = self._counted(key, now, expiry)
             return (hits[0], len(hits)) if hits else (now, 0)
 
+    def _add(self, key: str, limit: int, expiry: int, amount: int) -> int:
+        """How many count then; 0 where they would be more than the limit, and none is added."""
+        with self._lock:
+            now = timezone.now().timestamp()
+            self._expiry = expiry
+            hits = self._counted(key, now, expiry)
+            if len(hits) + amount > limit:
+                return 0
+            hits.extend([now] * amount)
+            self._hits[key] = hits
+            self._hits.move_to_end(key)
+            self._forget_what_is_over(now, expiry)
+            many, is_full = len(hits), len(self._hits) > self._most_keys
+            if is_full:
+                self._hits.popitem(last=False)
+        if is_full:
+            self._forgot()
+        return many
+
     def _forget_what_is_over(self, now: float, expiry: int) -> None:
-        """Of those hit longest ago, which stand first. A store is one rule's, with one expiry."""
+        """Of those hit longest ago, which stand first."""
         for _ in range(FORGET_AT_ONCE):
             key, hits = next(iter(self._hits.items()))
-            if now - expiry < hits[-1] <= now:
+            if hits and now - expiry < hits[-1] <= now:
                 return
             del self._hits[key]
 
@@ -84,13 +92,15 @@ class BoundedMemory(Storage, MovingWindowSupport):
         return ValueError
 
     def incr(self, key: str, expiry: int, amount: int = 1) -> int:
-        raise NotImplementedError("moving windows are all it counts")
+        return self._add(key, sys.maxsize, int(expiry), amount)
 
     def get(self, key: str) -> int:
-        return len(self._hits.get(key, ()))
+        return self.get_moving_window(key, 0, self._expiry)[1]
 
     def get_expiry(self, key: str) -> float:
-        raise NotImplementedError("when a moving window ends depends on its rule")
+        """When the oldest that counts goes out of its window; now where none does."""
+        oldest, many = self.get_moving_window(key, 0, self._expiry)
+        return oldest + self._expiry if many else oldest
 
     def check(self) -> bool:
         return True

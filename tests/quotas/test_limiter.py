@@ -9,7 +9,8 @@ from functools import partial
 
 import pytest
 import time_machine
-from limits.strategies import MovingWindowRateLimiter
+from django.utils import timezone
+from limits.strategies import FixedWindowRateLimiter, MovingWindowRateLimiter
 
 from quotas import limiter_memory, unmeasured
 from quotas.limiter import Limited, Limiter, Rule, Window, in_memory, in_redis
@@ -235,3 +236,23 @@ def test_a_full_memory_lets_through(clock):
     limits = Limiter(lambda rule: MovingWindowRateLimiter(memory), Guard(budget=None))
     assert [limits.check([Window(RULE, str(n))]) for n in range(50)] == [None] * 50
     assert unmeasured.tally.counts() == {WhyUnmeasured.FULL: 48}
+
+
+def test_a_window_that_went_out_between_hit_and_look_breaks_nothing(clock):
+    memory = limiter_memory.BoundedMemory()
+    memory.acquire_entry("a", 1, 60)
+    clock.shift(61)
+    assert memory.get_moving_window("a", 1, 60)[1] == 0
+    assert memory.acquire_entry("b", 1, 60)
+    assert len(memory) == 1
+
+
+def test_what_the_library_counts_by_fixed_windows_is_counted_too(clock):
+    counts = FixedWindowRateLimiter(limiter_memory.BoundedMemory())
+    item = RULE.item()
+    assert [counts.hit(item, "a") for _ in range(6)] == [True] * 5 + [False]
+    assert counts.get_window_stats(item, "a").remaining == 0
+    assert counts.get_window_stats(item, "a").reset_time == timezone.now().timestamp() + 60
+    clock.shift(60.01)
+    assert counts.test(item, "a")
+    assert counts.get_window_stats(item, "a").reset_time == timezone.now().timestamp()
