@@ -89,9 +89,7 @@ class WithDoors(admin.ModelAdmin):
     """Its page leads to the decisions that its reader may take about the row as it stands."""
 
     change_form_template = "admin/doors.html"
-
-    def doors(self, request: HttpRequest, row: Any) -> list[tuple[str, str]]:
-        raise NotImplementedError
+    doors: "staticmethod[[HttpRequest, Any], list[tuple[str, str]]]"
 
     def change_view(
         self,
@@ -155,8 +153,7 @@ class JobAdmin(WithDoors, ReadOnlyAdmin):
     def has_resume_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(desks.RESUME)
 
-    def doors(self, request: HttpRequest, row: Any) -> list[tuple[str, str]]:
-        return desks.doors_of_job(request, row)
+    doors = staticmethod(desks.doors_of_job)
 
     def get_urls(self):
         return [path("resume/", _door(desks.resume), name="resume"), *super().get_urls()]
@@ -174,8 +171,7 @@ class CallAdmin(WithDoors, providers_admin.CallAdmin):
     def has_check_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(desks.CHECK)
 
-    def doors(self, request: HttpRequest, row: Any) -> list[tuple[str, str]]:
-        return desks.doors_of(request, row)
+    doors = staticmethod(desks.doors_of)
 
     def get_urls(self):
         return [
@@ -192,8 +188,7 @@ class GateAdmin(WithDoors, providers_admin.GateAdmin):
 
     inlines = (StaffActionInline,)
 
-    def doors(self, request: HttpRequest, row: Any) -> list[tuple[str, str]]:
-        return gate_desks.doors_of_gate(request, row)
+    doors = staticmethod(gate_desks.doors_of_gate)
 
 
 class GrantForm(forms.ModelForm):
@@ -243,10 +238,7 @@ class GrantAdmin(WithDoors, quotas_admin.GrantAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Grant | None = None) -> bool:
         return False
 
-    def doors(self, request: HttpRequest, row: Any) -> list[tuple[str, str]]:
-        if not request.user.has_perm(desks.REVOKE):
-            return []
-        return [(str(_("Take the grant back")), reverse("admin:revoke", args=[row.pk]))]
+    doors = staticmethod(desks.doors_of_grant)
 
     def get_urls(self):
         revoke = path("<int:pk>/take-back/", _door(desks.revoke), name="revoke")

@@ -180,6 +180,12 @@ def doors_of_job(request: HttpRequest, job: Job) -> list[tuple[str, str]]:
     return [(_("Resume"), f"{reverse('admin:resume')}?job={job.pk}")]
 
 
+def doors_of_grant(request: HttpRequest, grant: Grant) -> list[tuple[str, str]]:
+    if not request.user.has_perm(REVOKE):
+        return []
+    return [(_("Take the grant back"), reverse("admin:revoke", args=[grant.pk]))]
+
+
 def doors_of(request: HttpRequest, call: Call) -> list[tuple[str, str]]:
     """The decisions that this person may take about the call as it stands: words and address."""
     may, now = request.user.has_perm, timezone.now()
