@@ -17,6 +17,7 @@ from django.http.multipartparser import MultiPartParserError
 from django.http.request import UnreadablePostError
 from django.urls import Resolver404, ResolverMatch, resolve
 
+from jobs.htmx import wants_part
 from jobs.snapshots import account_key_of
 from jobs.visitors import known_visitor
 from quotas import unmeasured
@@ -114,14 +115,8 @@ def _match_of(request: HttpRequest) -> ResolverMatch | None:
 def _limits_of(request: HttpRequest, endpoint: str) -> Iterator[Limit]:
     if request.method == "POST" and endpoint in POSTED:
         yield POSTED[endpoint]
-    is_poll = endpoint in POLLED and _asks_for_part(request)
+    is_poll = endpoint in POLLED and request.method in ("GET", "HEAD") and wants_part(request)
     yield POLLS if is_poll else INSTEAD_OF_PAGES.get(endpoint, PAGES)
-
-
-def _asks_for_part(request: HttpRequest) -> bool:
-    """htmx asks for whole pages too, where a browser goes back."""
-    htmx = request.htmx  # type: ignore[attr-defined]
-    return request.method in ("GET", "HEAD") and bool(htmx) and not htmx.history_restore_request
 
 
 def _windows_of(limit: Limit, person: str | None, network: str | None) -> Iterator[Window]:

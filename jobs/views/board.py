@@ -8,7 +8,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from jobs.board.whole import board_at, use_at
-from jobs.views.pages import show, wants_part
+from jobs.htmx import wants_part
+from jobs.views.pages import show
 
 VIEW = "jobs.view_dashboard"
 EVERY = 15

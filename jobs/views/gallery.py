@@ -8,9 +8,10 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from jobs import heartbeats
+from jobs.htmx import wants_part
 from jobs.models import Job, JobQuerySet
 from jobs.states import ENDS, OPEN, JobState
-from jobs.views.pages import polled_status, show, wants_part
+from jobs.views.pages import polled_status, show
 from jobs.views.rows import own_jobs
 
 A_PAGE = 24

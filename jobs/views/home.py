@@ -6,8 +6,9 @@ from django.views.decorators.http import require_safe
 
 from jobs import heartbeats
 from jobs.first_run import missing_for
+from jobs.htmx import wants_part
 from jobs.states import ENDS
-from jobs.views.pages import polled_status, show, wants_part
+from jobs.views.pages import polled_status, show
 from jobs.views.rows import own_jobs
 
 IN_PROGRESS = 6

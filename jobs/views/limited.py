@@ -15,8 +15,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from jobs.forms import PictureForm
+from jobs.htmx import wants_part
 from jobs.limits import UNREADABLE
-from jobs.views.pages import show, wants_part
+from jobs.views.pages import show
 from jobs.views.sign_in import SignInForm
 from quotas.limiter import Limited
 

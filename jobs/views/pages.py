@@ -5,14 +5,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.cache import patch_cache_control, patch_vary_headers
 
+from jobs.htmx import wants_part
 from jobs.wording import MESSAGES
 
 STOP_POLLING = 286
-
-
-def wants_part(request: HttpRequest) -> bool:
-    htmx = request.htmx  # type: ignore[attr-defined]
-    return bool(htmx) and not htmx.history_restore_request
 
 
 def show(

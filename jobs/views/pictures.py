@@ -25,13 +25,14 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from jobs import media
 from jobs.forms import PictureForm, fresh_form, is_form_key, new_form_key
+from jobs.htmx import wants_part
 from jobs.models import Job, Picture
 from jobs.ordering import NotRetried, order_picture
 from jobs.sentences import not_let_in, refused_in_words
 from jobs.states import OPEN, JobState
 from jobs.thumbnails import MEDIA_TYPE, thumbnail_of
 from jobs.views.errors import NotHere
-from jobs.views.pages import show, tell, wants_part
+from jobs.views.pages import show, tell
 from jobs.views.rows import neighbours_of, own_jobs, own_picture
 from jobs.wording import MESSAGES
 from providers.download import TYPES

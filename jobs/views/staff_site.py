@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils.translation import gettext_lazy as _
 
+from jobs.htmx import wants_part
 from jobs.views import board, gates
-from jobs.views.pages import wants_part
 
 
 class StaffSite(admin.AdminSite):

@@ -6,8 +6,9 @@ from django.utils.translation import gettext as _
 from django.views.csrf import csrf_failure
 
 from jobs.forms import PictureForm
+from jobs.htmx import wants_part
 from jobs.views.limited import bare_limited_page, limited_page
-from jobs.views.pages import show, wants_part
+from jobs.views.pages import show
 
 
 def not_sent(request: HttpRequest, reason: str = "") -> HttpResponse:
