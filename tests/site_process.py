@@ -10,10 +10,12 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
@@ -82,6 +84,12 @@ class Site:
             timeout=seconds,
             check=False,
         )
+
+    def ask(self, question: str, *values: str) -> list[tuple]:
+        """Of the SQLite file, beside the running site."""
+        file = Path(self.settings["DATA_DIR"]) / "counterfoil.sqlite3"
+        with closing(sqlite3.connect(file, timeout=20)) as database:
+            return database.execute(question, values).fetchall()
 
     def start(self) -> "Site":
         with self.log.open("ab") as log:

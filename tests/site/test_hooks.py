@@ -4,9 +4,7 @@ A request's answer is lost, its webhook comes: the picture is delivered and paid
 sends good and bad ones, and its table of faults says how each must end.
 """
 
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -46,8 +44,8 @@ class Ends:
         desk = Desk(site.env)
         try:
             self.jobs = desk.ask("place", *sorted(HOOKED))
-            site.wait_until(lambda: self._read(desk, folder), seconds=120)
-            self.refused = self._send_nonsense(public, folder)
+            site.wait_until(lambda: self._read(desk, site), seconds=120)
+            self.refused = self._send_nonsense(public, site)
             self.rows_after = desk.ask("report")
             self.audit = site.run("audit")
             self.bill = requests.get(f"{site.sandbox_url}/_ledger", timeout=10).json()
@@ -56,19 +54,19 @@ class Ends:
             desk.close()
             site.stop()
 
-    def _read(self, desk: Desk, folder: Path) -> bool:
+    def _read(self, desk: Desk, site: Site) -> bool:
         """True when everything has come and ended; the rows are kept either way."""
         self.rows = desk.ask("report")
-        self.hooks = ask(folder, HOOKS)
+        self.hooks = site.ask(HOOKS)
         kept = KEPT if self.style == "hint" else KEPT_SIGNED
         return len(self.hooks) >= len(kept) and all(
             self.of(name)["state"] == "ready" for name in HOOKED
         )
 
-    def _send_nonsense(self, public: str, folder: Path) -> dict[str, int]:
+    def _send_nonsense(self, public: str, site: Site) -> dict[str, int]:
         """The status of each thing that a stranger or a broken provider might send."""
-        ((token,),) = ask(
-            folder, "SELECT hook_token FROM providers_call WHERE work = ?", self.work("hook_ok")
+        ((token,),) = site.ask(
+            "SELECT hook_token FROM providers_call WHERE work = ?", self.work("hook_ok")
         )
         right, wrong = f"{public}/hooks/sandbox/{token}/", f"{public}/hooks/sandbox/{'x' * 43}/"
         megabyte = b"x" * 2**20
@@ -87,11 +85,6 @@ class Ends:
 
     def of(self, name: str) -> dict:
         return self.rows[self.jobs[name]]
-
-
-def ask(folder: Path, question: str, *values: str) -> list[tuple]:
-    with closing(sqlite3.connect(folder / "data" / "counterfoil.sqlite3", timeout=20)) as database:
-        return database.execute(question, values).fetchall()
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,8 @@ for number in range(3):
     assert notices.ask(job.pk, now)
 """
 
+AT_WORK = "SELECT state, count(*) FROM providers_call GROUP BY state"
+
 
 @pytest.fixture
 def postbox():
@@ -32,7 +34,7 @@ def postbox():
 @pytest.fixture
 def site(tmp_path, postbox):
     mail = {"EMAIL_HOST": "127.0.0.1", "EMAIL_PORT": str(postbox.port), "EMAIL_TLS": "no"}
-    times = {"SANDBOX_SECONDS": "1", "POLL_EVERY": "0.3"}
+    times = {"SANDBOX_SECONDS": "5", "POLL_EVERY": "0.3"}
     site = Site(tmp_path, DEFAULT_FROM_EMAIL="site@example.org", **mail, **times)
     try:
         yield site.start()
@@ -42,6 +44,8 @@ def site(tmp_path, postbox):
 
 def test_three_jobs_are_three_mails(site, postbox):
     site.run("shell", "-c", ORDER).check_returncode()
+    # A worker killed while it sends a request would leave a doubt that nobody mails about in time.
+    site.wait_until(lambda: site.ask(AT_WORK) == [("accepted", 3)])
     site.kill("q-worker")
     site.wait_until(lambda: len(postbox.taken) == 3)
     assert len({message["Message-ID"] for message in postbox.taken}) == 3
