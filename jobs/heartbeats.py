@@ -16,6 +16,8 @@ from jobs.models import Heartbeat, Stage
 TICKER_SILENT_AFTER = timedelta(seconds=15)
 TOLD_AFTER = timedelta(minutes=1)
 """Whoever is silent for longer is something to tell staff: a restart takes some seconds."""
+CLOCKS_DIFFER = timedelta(minutes=5)
+"""Between machines. A beat further ahead was made before a clock was set back: it is void."""
 
 _beaten = {"worker": float("-inf"), "ticker": float("-inf")}
 
@@ -36,6 +38,9 @@ def beat_now(name: str) -> None:
 def ask_cluster(now: datetime) -> None:
     """Put a probe into the queue, unless one asked lately is still unanswered."""
     row, _ = Heartbeat.objects.get_or_create(name="worker")
+    if any(at and at - now > CLOCKS_DIFFER for at in (row.asked_at, row.beat_at)):
+        row.asked_at = row.beat_at = None
+        row.save()
     open_since = row.asked_at if not _answered(row) else None
     again = settings.PROBE_TIMEOUT * 2 if open_since else settings.PROBE_EVERY
     if row.asked_at and now - row.asked_at < timedelta(seconds=again):
@@ -98,7 +103,7 @@ def _cluster_silent_after() -> timedelta:
 
 
 def _beat_within(beat_at: datetime | None, limit: timedelta, now: datetime) -> bool:
-    return bool(beat_at and now - beat_at < limit)
+    return bool(beat_at and -CLOCKS_DIFFER < now - beat_at < limit)
 
 
 def _answered(row: Heartbeat) -> bool:

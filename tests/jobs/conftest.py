@@ -14,6 +14,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from jobs import heartbeats
 from jobs.models import Heartbeat, Job
 from jobs.visitors import COOKIE, COOKIE_SALT
 from tests import rows
@@ -41,16 +42,30 @@ def media(settings, tmp_path):
     return settings.MEDIA_ROOT
 
 
+@pytest.fixture(autouse=True)
+def no_beat_yet(monkeypatch):
+    """The process, too, remembers when it last beat."""
+    monkeypatch.setattr(heartbeats, "_beaten", dict.fromkeys(heartbeats._beaten, float("-inf")))
+
+
 @pytest.fixture
 def alive(db) -> Callable[[], None]:
     """Ticker and cluster beat now."""
 
-    def beat(ago: timedelta = timedelta()) -> None:
+    def beat(ahead: timedelta = timedelta()) -> None:
         for name in ("ticker", "worker"):
-            beat_at = timezone.now() - ago
+            beat_at = timezone.now() + ahead
             Heartbeat.objects.update_or_create(name=name, defaults={"beat_at": beat_at})
 
     return beat
+
+
+@pytest.fixture
+def alive_for_a_year(alive, monkeypatch) -> None:
+    """Unless a test says otherwise both beat at whatever time it is."""
+    year = timedelta(days=365)
+    monkeypatch.setattr(heartbeats, "CLOCKS_DIFFER", year * 2)
+    alive(ahead=year)
 
 
 @pytest.fixture

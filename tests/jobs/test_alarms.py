@@ -24,7 +24,10 @@ from providers.registry import Offer
 from quotas.models import Alert, AlertKind
 from tests import rows
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued", "told")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.usefixtures("clock", "alive_for_a_year", "enqueued", "told"),
+]
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
@@ -32,12 +35,6 @@ MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 @pytest.fixture
 def told(settings):
     settings.ALERT_EMAILS = ["ops@example.org"]
-
-
-@pytest.fixture(autouse=True)
-def _alive(alive, clock):
-    """Unless a test says otherwise both beat at whatever time it is."""
-    alive(ago=-timedelta(days=365))
 
 
 @pytest.fixture

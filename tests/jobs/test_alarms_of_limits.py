@@ -17,8 +17,7 @@ MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture(autouse=True)
-def told(settings, alive, clock):
-    alive(ago=-timedelta(days=365))
+def told(settings, clock, alive_for_a_year):
     settings.ALERT_EMAILS = ["ops@example.org"]
 
 

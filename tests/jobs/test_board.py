@@ -185,7 +185,7 @@ def test_signs_of_life(alive, now):
     assert [sign.word for sign in house.signs(now)] == ["no sign of life yet"] * 2
     alive()
     assert [sign.word for sign in house.signs(now)] == ["alive", "alive"]
-    alive(timedelta(minutes=5))
+    alive(ahead=-timedelta(minutes=5))
     assert [sign.word for sign in house.signs(now)] == ["silent", "silent"]
 
 

@@ -261,6 +261,31 @@ def test_a_busy_cluster_is_not_wedged(clock, ticker, order, enqueued, settings):
     assert not heartbeats.cluster_is_wedged(timezone.now())
 
 
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_after_a_clock_was_set_back_the_cluster_is_asked_anew(clock, ticker, settings, is_answered):
+    ticker.tick()
+    if is_answered:
+        Heartbeat.objects.filter(name="worker").update(beat_at=timezone.now())
+    clock.shift(-timedelta(hours=1))
+    assert not heartbeats.cluster_is_alive(timezone.now())
+    ticker.tick()
+    clock.shift(timedelta(seconds=settings.PROBE_TIMEOUT + 1))
+    assert heartbeats.cluster_is_wedged(timezone.now())
+
+
+def test_a_ticker_silent_since_before_a_clock_was_set_back_is_silent(clock):
+    heartbeats.beat_now("ticker")
+    clock.shift(-timedelta(hours=1))
+    assert not heartbeats.ticker_is_alive(timezone.now())
+    assert heartbeats.is_silent("ticker", timezone.now())
+
+
+def test_machines_whose_clocks_differ_are_alive_to_each_other(clock):
+    heartbeats.beat_now("ticker")
+    clock.shift(-timedelta(minutes=4))
+    assert heartbeats.ticker_is_alive(timezone.now())
+
+
 def test_the_stand_in_does_not_pass_for_a_ticker(clock, running):
     assert tick_once_if_alone()
     assert not heartbeats.ticker_is_alive(timezone.now())
