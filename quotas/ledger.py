@@ -18,6 +18,8 @@ from quotas.states import ENDS, HELD, AttemptState
 
 # A seat may come free between the refusal and the look at the balance: then ask again.
 ROUNDS = 100
+# Attempts a day that may have cost money: a refused prompt cannot be billed for ever.
+TRIES_A_SLOT, TRIES_BESIDES = 3, 5
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,7 @@ class Balance:
 
     @property
     def most_tries(self) -> int:
-        """Attempts a day that may have cost money: a refused prompt cannot be billed for ever."""
-        return 3 * self.allowed + 5
+        return TRIES_A_SLOT * self.allowed + TRIES_BESIDES
 
     @property
     def renews_at(self) -> datetime:
@@ -181,7 +182,7 @@ INSERT INTO quotas_attempt
        (account_id, kind, day, slot, allowed, state, cost_nothing, reserved_at)
 SELECT %(account)s, %(kind)s, %(day)s, seats.free, allowance.slots, 'pending', FALSE, %(now)s
 {SEAT_SQL}
-   AND ({TRIES_SQL}) < 3 * allowance.slots + 5
+   AND ({TRIES_SQL}) < {TRIES_A_SLOT} * allowance.slots + {TRIES_BESIDES}
    AND EXISTS (SELECT 1 FROM quotas_account spender
                 WHERE spender.id = %(account)s AND spender.closed_at IS NULL)
 ON CONFLICT (account_id, kind, day, slot) WHERE NOT (state = 'failed') DO NOTHING
