@@ -93,16 +93,12 @@ def _taken_after_all(account: Account, form_key: str, exc: DatabaseError) -> Job
     """A commit whose answer was lost: the form's key tells whether it was made."""
     connection.close_if_unusable_or_obsolete()
     try:
-        job = Job.objects.filter(form_key=form_key, account__in=_rows_of(account)).first()
+        job = Job.objects.filter(form_key=form_key, account__in=accounts.rows_of(account)).first()
     except DatabaseError:
         raise OrderInDoubt from exc
     if job is None:
         raise _away(exc) from exc
     return job
-
-
-def _rows_of(account: Account):
-    return Account.objects.filter(name=account.name, user=account.user)
 
 
 def _away(exc: DatabaseError) -> NotOrdered:
