@@ -169,9 +169,16 @@ def in_redis(url: str) -> Limiter:
 
     @cache
     def counts() -> MovingWindowRateLimiter:
-        return MovingWindowRateLimiter(_redis_at(url))
+        return MovingWindowRateLimiter(store())
 
-    return Limiter(lambda rule: counts(), Guard(budget=BUDGET))
+    @cache
+    def store() -> RedisStorage:
+        return _redis_at(url)
+
+    def hang_up() -> None:
+        store().storage.connection_pool.disconnect()
+
+    return Limiter(lambda rule: counts(), Guard(budget=BUDGET, hang_up=hang_up))
 
 
 def _redis_at(url: str) -> RedisStorage:

@@ -6,12 +6,13 @@
 
 An answer has BUDGET seconds; a store that may make one wait is asked on a thread of the guard's
 own, so that whoever hangs there holds one of THREADS and no request. Nobody waits at all while the
-breaker is open.
+breaker is open, and whoever still hangs then is hung up on, so that the threads come back.
 """
 
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from threading import BoundedSemaphore, Lock
 from typing import TypeVar
 
@@ -41,10 +42,16 @@ class StoreLied(Exception):
 
 class Guard:
     def __init__(
-        self, *, budget: float | None, clock: Callable[[], float] = time.monotonic
+        self,
+        *,
+        budget: float | None,
+        hang_up: Callable[[], object] = lambda: None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`budget` None: the store is this process's memory, and cannot hang."""
+        """`budget` None: the store is this process's memory, and cannot hang. `hang_up` ends all
+        that is open to it, also under those who read."""
         self._breaker = Breaker(clock)
+        self._hang_up = hang_up
         self._line = Line(budget) if budget else None
 
     def ask(self, question: Callable[[], T]) -> T:
@@ -59,6 +66,9 @@ class Guard:
         except Exception as exc:
             why = why_of(exc)
             self._breaker.failed(why)
+            if is_probe:
+                with suppress(Exception):
+                    self._hang_up()
             raise NotMeasured(why) from exc
         self._breaker.answered()
         return answer

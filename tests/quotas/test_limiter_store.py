@@ -247,6 +247,16 @@ def test_redis_fails_and_comes_back(relay, way):
 
 
 @pytest.mark.redis
+def test_of_answers_that_never_end_none_outlasts_the_store_that_gave_them(relay, monkeypatch):
+    monkeypatch.setattr(limiter_guard, "PROBE_EVERY", 0.01)
+    limits = in_redis(relay.url)
+    relay.way = "drip"
+    wait_until(lambda: limits.check([ANA]) or relay.asked > 3 * THREADS)
+    relay.way = "through"
+    wait_until(lambda: is_measured(limits))
+
+
+@pytest.mark.redis
 def test_redis_that_forgot_the_script_is_told_it_again(redis_url, settings):
     settings.Q_CLUSTER = {"name": f"test-{uuid.uuid4()}"}
     limits = in_redis(redis_url)
