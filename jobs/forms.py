@@ -63,9 +63,7 @@ class PictureForm(forms.Form):
             del self.fields["model"]
         if not any(is_sandbox(offer.provider) for offer in offers()):
             del self.fields["fault"]
-        for name in self.errors:
-            if name in self.fields:
-                self._mark_wrong(name)
+        mark_wrong(self)
 
     def clean(self) -> dict[str, Any] | None:
         if not offers():
@@ -94,9 +92,12 @@ class PictureForm(forms.Form):
         assert isinstance(field, forms.ChoiceField)
         field.choices = choices
 
-    def _mark_wrong(self, name: str) -> None:
+
+def mark_wrong(form: forms.BaseForm) -> None:
+    """Its wrong fields say so, and which words beside them say why."""
+    for name in form.errors.keys() & form.fields.keys():
         described = {"aria-invalid": "true", "aria-describedby": f"id_{name}_error"}
-        self.fields[name].widget.attrs.update(described)
+        form.fields[name].widget.attrs.update(described)
 
 
 def new_form_key() -> str:

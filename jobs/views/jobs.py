@@ -4,8 +4,6 @@ import uuid
 from datetime import datetime
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -13,7 +11,7 @@ from jobs import outcomes, wishes, wording
 from jobs.models import Job
 from jobs.panels import actions_of, panel_of
 from jobs.states import OPEN, JobState
-from jobs.views.pages import polled_status, show, tell
+from jobs.views.pages import polled_status, see_other, show, tell
 from jobs.views.rows import own_job
 
 
@@ -52,7 +50,7 @@ def delete_result(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
             tell(request, "nothing_to_delete")
             return _to_job(job)
         tell(request, "deleted")
-        return _see_other(reverse("gallery"))
+        return see_other("gallery")
     return _confirm(request, job, "delete")
 
 
@@ -71,13 +69,7 @@ def _confirm(request: HttpRequest, job: Job, action: str) -> HttpResponse:
 
 
 def _to_job(job: Job) -> HttpResponse:
-    return _see_other(reverse("job", args=[job.pk]))
-
-
-def _see_other(address: str) -> HttpResponse:
-    response = redirect(address)
-    response.status_code = 303
-    return response
+    return see_other("job", job.pk)
 
 
 def _why_not_cancelled(job: Job) -> str:

@@ -3,14 +3,13 @@
 import uuid
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from jobs import notices
 from jobs.views.errors import NotHere
-from jobs.views.pages import tell
+from jobs.views.pages import see_other, tell
 from jobs.views.rows import own_job
 
 
@@ -23,6 +22,4 @@ def mail_notice(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
         raise NotHere(_("There is no e-mail address to write to."))
     elif not notices.ask(job.pk, timezone.now()):
         tell(request, "had_ended")
-    response = redirect("job", job.pk)
-    response.status_code = 303
-    return response
+    return see_other("job", job.pk)

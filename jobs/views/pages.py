@@ -2,7 +2,7 @@
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.cache import patch_cache_control, patch_vary_headers
 
 from jobs.htmx import wants_part
@@ -25,6 +25,13 @@ def show(
 
 def polled_status(request: HttpRequest, *, goes_on: bool) -> int:
     return 200 if goes_on or not wants_part(request) else STOP_POLLING
+
+
+def see_other(to: str, *address: object) -> HttpResponse:
+    """After a form: the browser asks for that page, and sends nothing again."""
+    response = redirect(to, *address)
+    response.status_code = 303
+    return response
 
 
 def tell(request: HttpRequest, name: str) -> None:

@@ -32,7 +32,7 @@ from jobs.sentences import not_let_in, refused_in_words
 from jobs.states import OPEN, JobState
 from jobs.thumbnails import MEDIA_TYPE, thumbnail_of
 from jobs.views.errors import NotHere
-from jobs.views.pages import show, tell
+from jobs.views.pages import see_other, show, tell
 from jobs.views.rows import neighbours_of, own_jobs, own_picture
 from jobs.wording import MESSAGES
 from providers.download import TYPES
@@ -188,9 +188,7 @@ def _explain_no_retry(request: HttpRequest, form: PictureForm, earlier: Job) -> 
 def _go_to(request: HttpRequest, address: str) -> HttpResponse:
     if wants_part(request):
         return HttpResponseClientRedirect(address)
-    response = redirect(address)
-    response.status_code = 303
-    return response
+    return see_other(address)
 
 
 def _open(picture: Picture) -> BinaryIO:

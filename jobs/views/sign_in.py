@@ -5,6 +5,8 @@ from django.contrib.auth.views import LoginView
 from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 
+from jobs.forms import mark_wrong
+
 
 class SignInForm(AuthenticationForm):
     """Says the same whether the name or the password is wrong, or the account is switched off."""
@@ -22,10 +24,7 @@ class SignInForm(AuthenticationForm):
         if self.errors:
             # The summary of what is wrong has the focus then.
             del self.fields["username"].widget.attrs["autofocus"]
-        for name in self.errors:
-            if name in self.fields:
-                described = {"aria-invalid": "true", "aria-describedby": f"id_{name}_error"}
-                self.fields[name].widget.attrs.update(described)
+        mark_wrong(self)
 
 
 class SignIn(LoginView):

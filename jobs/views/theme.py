@@ -1,19 +1,18 @@
 """Light, dark, or as the device has it: a cookie that the server draws, so that nothing flashes."""
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from jobs.context import THEME_COOKIE, THEMES
+from jobs.views.pages import see_other
 from jobs.visitors import COOKIE_LASTS
 
 
 @require_POST
 def set_theme(request: HttpRequest) -> HttpResponse:
     """Anything but a known theme means as the device has it."""
-    response = redirect(_back(request))
-    response.status_code = 303
+    response = see_other(_back(request))
     chosen = request.POST.get("theme", "")
     if chosen in THEMES:
         response.set_cookie(
