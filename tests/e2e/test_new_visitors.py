@@ -5,8 +5,10 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.checkers import need_axe
 from tests.e2e.conftest import SETTINGS
 from tests.e2e.steps import expect_quota, expect_state, fill_form, order
+from tests.e2e.test_axe import faults_in_all_looks
 from tests.e2e.test_sign_in import MAKE_USER, PASSWORD, sign_in
 from tests.site_process import Site
 
@@ -73,6 +75,18 @@ def test_the_second_reads_why_and_keeps_the_text(second, troubles, java_script, 
     if java_script:
         expect(summary).to_be_focused()
         assert not is_wide(page)
+    troubles.clear()
+
+
+def test_axe_has_nothing_to_say_against_it(second, troubles):
+    page = second(reduced_motion="reduce")
+    page.context.add_init_script(path=need_axe())
+    page.goto("/images/new")
+    assert faults_in_all_looks(page) == []
+    fill_form(page, TYPED)
+    send(page)
+    expect(page.locator("#error-summary")).to_contain_text(SAYS)
+    assert faults_in_all_looks(page) == []
     troubles.clear()
 
 
