@@ -37,6 +37,8 @@ class Relay:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
+        # A closed listener does not wake its accept() on Linux; a shut one does.
+        self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self.drop()
 

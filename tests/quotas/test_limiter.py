@@ -175,7 +175,7 @@ def test_two_who_come_first_at_once_count_together(monkeypatch):
     both_are_here = threading.Barrier(2)
 
     def slow_memory(**options) -> limiter_memory.BoundedMemory:
-        both_are_here.wait(timeout=10)
+        both_are_here.wait(timeout=30)
         return limiter_memory.BoundedMemory(**options)
 
     monkeypatch.setattr("quotas.limiter.BoundedMemory", slow_memory)
