@@ -70,7 +70,7 @@ async function refresh() {
       headers: {"HX-Request": "true"}, signal: AbortSignal.timeout(PATIENCE),
     });
     if (answer.status === 404) return location.reload();
-    if (answer.status === 429) wait = answer.headers.get("Retry-After") * 1e3;
+    if (answer.status === 429) wait = answer.headers.get("Retry-After") * 1e3 || wait;
     if (answer.ok) html = await answer.text();
   } catch {}
   if (mine !== turn) return;

@@ -96,24 +96,50 @@ def test_a_click_too_many_is_said_where_messages_are(someone, troubles):
     troubles.clear()
 
 
-def test_a_live_page_asks_again_when_it_was_told_to(someone, troubles):
-    page = someone().new_page()
-    asked = []
+@pytest.fixture
+def refused(someone):
+    """refused(headers) is the page of a job that may not ask, and what it asked all the same."""
 
-    def refuse(route) -> None:
-        asked.append(route.request.url)
-        route.fulfill(status=429, headers={"Retry-After": "60"}, body=SAYS)
+    def come(headers: dict[str, str]) -> tuple[Page, list[str]]:
+        page, asked = someone().new_page(), []
 
-    page.route("**/stream", lambda route: route.abort())
-    page.route("**/jobs/*?seen=*", refuse)
-    page.clock.install()
-    fill_form(page, TYPED)
-    page.get_by_role("button", name="Generate").click()
-    page.wait_for_url("**/jobs/*")
-    wait_until(lambda: page.clock.run_for(500) or asked)
+        def refuse(route) -> None:
+            asked.append(route.request.url)
+            route.fulfill(status=429, headers=headers, body=SAYS)
+
+        page.route("**/stream", lambda route: route.abort())
+        page.route("**/jobs/*?seen=*", refuse)
+        page.clock.install()
+        fill_form(page, TYPED)
+        page.get_by_role("button", name="Generate").click()
+        page.wait_for_url("**/jobs/*")
+        wait_until(lambda: page.clock.run_for(500) or asked)
+        return page, asked
+
+    return come
+
+
+def wait_for_refusals(page: Page, troubles: list[str], many: int) -> None:
+    """The browser's own word comes later than the answer."""
+    wait_until(lambda: page.clock.run_for(1) or sum("429" in said for said in troubles) >= many)
+
+
+def test_a_live_page_asks_again_when_it_was_told_to(refused, troubles):
+    page, asked = refused({"Retry-After": "60"})
     page.clock.run_for(58_000)
     assert len(asked) == 1
     wait_until(lambda: page.clock.run_for(500) or len(asked) == 2)
-    # The browser's own word comes later than the answer.
-    wait_until(lambda: page.clock.run_for(1) or sum("429" in said for said in troubles) == 2)
+    wait_for_refusals(page, troubles, 2)
+    troubles.clear()
+
+
+@pytest.mark.parametrize("said", [{}, {"Retry-After": "Sat, 14 Mar 2026 12:00:00 GMT"}])
+def test_a_live_page_that_was_not_told_when_does_not_ask_at_once(refused, troubles, said):
+    """A proxy before the site refuses by rules of its own, and need not say more."""
+    page, asked = refused(said)
+    wait_for_refusals(page, troubles, 1)
+    page.clock.run_for(2000)
+    assert len(asked) == 1
+    wait_until(lambda: page.clock.run_for(500) or len(asked) == 2)
+    wait_for_refusals(page, troubles, 2)
     troubles.clear()
