@@ -126,7 +126,7 @@ def _hit(window: Window, item: RateLimitItem, counts: MovingWindowRateLimiter) -
         if counts.hit(item, window.identifier):
             return None
         stats = counts.get_window_stats(item, window.identifier)
-        if stats.remaining <= 0:
+        if stats.remaining == 0:
             return _refusal(window.rule, stats)
     raise StoreLied
 

@@ -141,6 +141,14 @@ def test_a_refusal_that_ends_at_no_possible_time_is_a_lie(reset_in):
     assert unmeasured.tally.counts() == {WhyUnmeasured.LIES: 1}
 
 
+@pytest.mark.parametrize("left", [-1, -(10**9), float("-inf"), float("nan"), "0"])
+def test_a_window_that_says_it_holds_more_than_fits_is_a_lie(left):
+    store = Store(lambda: False)
+    store.get_window_stats = lambda *_: WindowStats(time.time() + 30, left)
+    assert limiter_of(store).check([ANA]) is None
+    assert unmeasured.tally.counts() == {WhyUnmeasured.LIES: 1}
+
+
 class Turning(Store):
     """Full when it is asked, and with room when it is asked why: time went on in between."""
 
