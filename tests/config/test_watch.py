@@ -15,7 +15,7 @@ import pytest
 from config.supervisor.children import Child, Role
 from config.supervisor.questions import NOTHING, Answer
 from config.supervisor.watch import LONGEST_WAIT, SILENT_FOR, BackOff, House, Keeper
-from tests.site_process import free_port, wait_until
+from tests.site_process import wait_until
 
 OBEYS = "import time; time.sleep(60)"
 IGNORES_TERM = (
@@ -64,7 +64,7 @@ class Site:
             self.house.look()
             return condition()
 
-        wait_until(look, seconds=15)
+        wait_until(look)
 
     def child(self, number: int = 0) -> Child:
         child = self.house.keepers[number].child
@@ -98,22 +98,35 @@ def keep():
 
 
 def is_running(pid: int) -> bool:
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 @pytest.fixture
 def stopping(monkeypatch):
-    """stopping(site) stops it beside the test, killing at once whom nothing holds."""
+    """stopping(site) stops it beside the test, killing at once whom nothing holds. While children
+    end, none but that thread may look at them: it takes their ids back."""
     monkeypatch.setattr("config.supervisor.watch.KILL_AFTER", 0)
     threads = []
 
-    def stop(site: Site) -> None:
+    def stop(site: Site) -> threading.Thread:
         threads.append(threading.Thread(target=site.house.stop))
         threads[-1].start()
+        return threads[-1]
 
     yield stop
     for thread in threads:
-        thread.join(15)
+        thread.join(30)
+
+
+@pytest.fixture
+def said(monkeypatch) -> list[str]:
+    """What the supervisor told the operator."""
+    lines: list[str] = []
+    monkeypatch.setattr("config.supervisor.watch.say", lines.append)
+    return lines
 
 
 def signals_at(monkeypatch, house: House, *instants: float) -> None:
@@ -219,19 +232,20 @@ class TestStop:
         assert site.child().has_ended()
         assert time.monotonic() - started_at < 25
 
-    def test_a_request_in_the_air_is_waited_for(self, keep, stubborn, stopping, capsys):
+    def test_a_request_in_the_air_is_waited_for(self, keep, stubborn, stopping, said):
         role, is_deaf = stubborn
-        site = keep(role)
+        site = keep(role, stop_grace=600)
         wait_until(is_deaf)
         site.says(busy=2)
-        stopping(site)
-        told = wait_until(lambda: capsys.readouterr().err)
-        assert told == (
-            "counterfoil: waiting up to 30 s for 2 paid requests in the air; a second Ctrl-C cuts\n"
-        )
+        stop = stopping(site)
+        wait_until(lambda: said)
+        assert said == [
+            "counterfoil: waiting up to 600 s for 2 paid requests in the air; a second Ctrl-C cuts"
+        ]
         assert not site.child().has_ended()
         site.says(busy=0)
-        wait_until(site.child().has_ended)
+        stop.join(30)
+        assert site.child().has_ended()
 
     def test_not_for_longer_than_the_grace(self, keep, stubborn, monkeypatch):
         monkeypatch.setattr("config.supervisor.watch.KILL_AFTER", 0)
@@ -256,34 +270,42 @@ class TestStop:
         signals_at(monkeypatch, site.house, 0.0, 0.1)
         assert not site.house._cut
 
-    def test_the_sandbox_goes_after_the_last_call(self, keep, stubborn, stopping, capsys):
+    def test_the_sandbox_goes_after_the_last_call(self, keep, stubborn, stopping, said):
         role, is_deaf = stubborn
-        site = keep(role, sandbox())
+        site = keep(role, sandbox(), stop_grace=600)
         wait_until(is_deaf)
         site.says(busy=1)
-        stopping(site)
-        wait_until(lambda: "a paid request in the air" in capsys.readouterr().err)
+        stop = stopping(site)
+        wait_until(lambda: "a paid request in the air" in "".join(said))
         assert not site.child(1).has_ended()
         site.says(busy=0)
-        wait_until(site.child(1).has_ended)
+        stop.join(30)
         assert site.child(0).has_ended()
+        assert site.child(1).has_ended()
 
 
-def closed_port() -> tuple[str, int]:
-    return ("127.0.0.1", free_port())
+@pytest.fixture
+def door():
+    """A port that nobody else can have, closed until it listens."""
+    with socket.socket() as door:
+        door.bind(("127.0.0.1", 0))
+        yield door
 
 
-def test_who_waits_for_another_starts_when_that_one_answers():
-    address = closed_port()
-    keeper = Keeper(Role("cluster", (sys.executable, "-c", OBEYS), waits_for=address))
+def waiting_for(door: socket.socket) -> Keeper:
+    return Keeper(Role("cluster", (sys.executable, "-c", OBEYS), waits_for=door.getsockname()))
+
+
+def test_who_waits_for_another_starts_when_that_one_answers(door):
+    keeper = waiting_for(door)
     assert not keeper.look(1.0)
-    with socket.create_server(address):
-        assert keeper.look(2.0)
+    door.listen()
+    assert keeper.look(2.0)
     keeper.child.end_group()
 
 
-def test_who_waits_in_vain_starts_without():
-    keeper = Keeper(Role("cluster", (sys.executable, "-c", OBEYS), waits_for=closed_port()))
+def test_who_waits_in_vain_starts_without(door):
+    keeper = waiting_for(door)
     assert not keeper.look(1.0)
     assert not keeper.look(1.0 + LONGEST_WAIT - 0.1)
     assert keeper.look(1.0 + LONGEST_WAIT)
