@@ -11,7 +11,9 @@ from config import checks, env
 
 @pytest.fixture
 def dotenv(tmp_path, monkeypatch):
-    monkeypatch.delenv("WORKERS", raising=False)
+    # Set first: of a name that was not there, none would be taken back.
+    monkeypatch.setenv("WORKERS", "")
+    monkeypatch.delenv("WORKERS")
 
     def load(content: bytes) -> None:
         path = tmp_path / ".env"

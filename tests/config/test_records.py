@@ -55,7 +55,7 @@ def test_an_up_whose_id_was_given_to_another_is_not_running(records):
 def test_what_a_killed_up_left_is_ended(records, sleeper):
     written_by(records, DEAD, entry_of(sleeper.pid))
     assert records.sweep() == ["web"]
-    assert sleeper.wait(5) == -signal.SIGKILL
+    assert sleeper.wait(30) == -signal.SIGKILL
 
 
 def test_a_stranger_with_the_same_id_is_left_alone(records, sleeper):
