@@ -11,6 +11,7 @@ import pytest
 import redis
 from django.contrib.auth import get_user_model
 from django.db import connection
+from hypothesis import HealthCheck, settings
 from pytest_django.plugin import blocking_manager_key
 
 from quotas import accounts, unmeasured
@@ -18,6 +19,12 @@ from quotas.limiter import limiter
 from tests import databases
 
 pytest_plugins = ["tests.fakes"]
+
+# The same examples in each run, however long a busy machine takes over one.
+settings.register_profile(
+    "same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("same")
 
 POSTGRES = "postgres://postgres@127.0.0.1:5432/test"
 REDIS = "redis://127.0.0.1:6379/5"

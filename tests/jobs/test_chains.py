@@ -161,8 +161,6 @@ class Chain:
 @pytest.mark.parametrize("after_billed", [False, True], ids=["never", "after_billed"])
 @settings(
     max_examples=60,
-    deadline=None,
-    derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(

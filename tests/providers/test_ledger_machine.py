@@ -10,7 +10,7 @@ from decimal import Decimal
 
 import pytest
 from django.db import transaction
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -154,13 +154,4 @@ class Calls(RuleBasedStateMachine):
 
 @pytest.mark.django_db
 def test_ledger_is_as_the_model_whatever_is_done():
-    run_state_machine_as_test(
-        Calls,
-        settings=settings(
-            max_examples=40,
-            stateful_step_count=30,
-            deadline=None,
-            derandomize=True,
-            suppress_health_check=[HealthCheck.too_slow],
-        ),
-    )
+    run_state_machine_as_test(Calls, settings=settings(max_examples=40, stateful_step_count=30))

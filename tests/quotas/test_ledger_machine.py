@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -253,12 +253,4 @@ class Ledger(RuleBasedStateMachine):
 
 @pytest.mark.django_db
 def test_ledger_is_as_the_model_whatever_is_done():
-    run_state_machine_as_test(
-        Ledger,
-        settings=settings(
-            max_examples=40,
-            stateful_step_count=40,
-            deadline=None,
-            suppress_health_check=[HealthCheck.too_slow],
-        ),
-    )
+    run_state_machine_as_test(Ledger, settings=settings(max_examples=40, stateful_step_count=40))
