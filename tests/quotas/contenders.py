@@ -49,7 +49,7 @@ def run_together(*works) -> list:
     barrier, answers = fork.Barrier(len(works)), fork.Queue()
 
     def child(number: int) -> None:
-        barrier.wait(30)
+        barrier.wait(60)
         try:
             answers.put((number, works[number]()))
         except Exception as exc:
@@ -215,8 +215,12 @@ def meet_trouble(number: int) -> dict:
 
 
 def someone_waits() -> bool:
+    """For this transaction: other databases of the server have locks of their own."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT COUNT(*) FROM pg_locks WHERE NOT granted")
+        cursor.execute(
+            "SELECT COUNT(*) FROM pg_locks"
+            " WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+        )
         return cursor.fetchone()[0] > 0
 
 

@@ -91,9 +91,9 @@ class TestAddress:
 
     @pytest.mark.parametrize("flood", [",", "1", "[", '"', "1.1.1.1,", " ", ":"])
     def test_a_header_of_a_megabyte_is_looked_at_briefly(self, flood):
-        start = time.process_time()
+        start = time.thread_time()
         address_of(PROXY, flood * (2**20 // len(flood)), 10)
-        assert time.process_time() - start < 0.1
+        assert time.thread_time() - start < 0.1
 
 
 class TestNetwork:
