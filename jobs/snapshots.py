@@ -5,7 +5,7 @@ It is signed, not encrypted, so nothing secret is in it. The signature is over t
 well: beside another session's cookie it is worth nothing. Two ages count:
 
     trusted       younger than a minute, and read after this browser last sent a form
-    of any age    it still names its account, for what needs a key and no login (rate limits)
+    a session's   it still names its account, for what needs a key and no login (rate limits)
 
 Nothing here reads or writes anywhere, and no cookie makes it fail.
 """
@@ -66,11 +66,12 @@ def sign(snapshot: Snapshot, session_key: str) -> str:
 
 
 def read(cookie: str, session_key: str) -> Snapshot | None:
-    """None for whatever was not signed here, for this session."""
+    """None for whatever was not signed here, for this session, while it can last."""
     if not cookie or not session_key or len(cookie) + len(session_key) > LONGEST:
         return None
     try:
-        return Snapshot(*_signer(session_key).unsign_object(cookie))
+        said = _signer(session_key).unsign_object(cookie, max_age=settings.SESSION_COOKIE_AGE)
+        return Snapshot(*said)
     except (signing.BadSignature, ValueError, TypeError):
         return None
 
@@ -103,5 +104,5 @@ def _acted_at(request: HttpRequest) -> float:
     return int(said) if is_number else float("inf")
 
 
-def _signer(session_key: str) -> signing.Signer:
-    return signing.Signer(salt=f"{SALT}:{session_key}")
+def _signer(session_key: str) -> signing.TimestampSigner:
+    return signing.TimestampSigner(salt=f"{SALT}:{session_key}")

@@ -3,8 +3,10 @@
 from datetime import timedelta
 
 import pytest
+import time_machine
 from django.contrib.auth.models import User
 from django.test import RequestFactory
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,6 +42,15 @@ def test_it_is_trusted_for_a_minute(ask, now, ago):
 def test_a_stale_one_and_one_of_the_future_only_name_the_account(ask, now, ago):
     assert trusted(ask(ago=ago), now) is None
     assert account_key_of(ask(ago=ago)) == "7"
+
+
+def test_it_names_nobody_once_its_session_must_be_over(ask, settings):
+    """Or whoever copied it once would use up its owner's limits for ever."""
+    cookie = ask().COOKIES[COOKIE]
+    lasts = timedelta(seconds=settings.SESSION_COOKIE_AGE)
+    for after, named in ((lasts - SECOND, "7"), (lasts + SECOND, None)):
+        with time_machine.travel(timezone.now() + after, tick=False):
+            assert account_key_of(ask(cookie=cookie)) == named
 
 
 @pytest.mark.parametrize("session", ["", "t" * 32, "s" * 31, "s" * 10_000, "\0", "é"])
