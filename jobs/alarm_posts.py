@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.conf import settings
 from django.core.mail import EmailMessage
@@ -29,7 +29,6 @@ from quotas.models import Alert
 
 log = logging.getLogger(__name__)
 
-DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480))
 POST_WITHIN = 10
 RUN_LASTS = 30
 MOST_AT_ONCE = 50
@@ -84,12 +83,11 @@ class Channel:
         """Due again later, unless it arrived or may have."""
         if fate is Fate.POSTED:
             return
-        tries = getattr(alert, f"{self.name}_tries")
-        again_at = taken_at + DELAYS[tries] if tries < len(DELAYS) else None
+        count = f"{self.name}_tries"
+        again_at = mailing.again_at(getattr(alert, count), taken_at)
         if again_at is None:
             log.error("Telling of alert %s by %s is given up", alert.pk, self.name)
         mine = Alert.objects.filter(**{"pk": alert.pk, self.sent_at: taken_at})
-        count = f"{self.name}_tries"
         mine.update(**{self.sent_at: None, f"{self.name}_due_at": again_at, count: F(count) + 1})
 
 

@@ -1,7 +1,8 @@
-"""Handing one e-mail to the mail server, and what is known of it afterwards."""
+"""Handing one e-mail to the mail server, what is known of it then, and when it is tried again."""
 
 import logging
 from contextlib import suppress
+from datetime import datetime, timedelta
 from email.utils import parseaddr
 from enum import Enum
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException
@@ -11,6 +12,8 @@ from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
 
 log = logging.getLogger(__name__)
+
+DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480))
 
 
 class Fate(Enum):
@@ -39,6 +42,11 @@ def post(message: EmailMessage, about: str) -> Fate:
         with suppress(OSError, SMTPException):
             server.close()
     return Fate.POSTED
+
+
+def again_at(tries: int, now: datetime) -> datetime | None:
+    """When to send what did not arrive, tried again so many times before; None for no more."""
+    return now + DELAYS[tries] if tries < len(DELAYS) else None
 
 
 def headers(name: str) -> dict[str, str]:

@@ -38,7 +38,6 @@ log = logging.getLogger(__name__)
 DUTY = "mail"
 DUTY_LASTS = timedelta(minutes=1)
 RUN_LASTS = 30
-DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480))
 
 
 def address_of(job: Job) -> str:
@@ -136,12 +135,12 @@ def _moment(at: datetime) -> str:
 
 
 def _try_later(job: Job, now: datetime) -> None:
-    delay = DELAYS[job.notice_tries] if job.notice_tries < len(DELAYS) else None
-    if delay is None:
+    again_at = mailing.again_at(job.notice_tries, now)
+    if again_at is None:
         log.error("The mail about job %s is given up", job.pk)
     mine = Job.objects.filter(pk=job.pk, notified_at=now)
     mine.update(
         notified_at=None,
-        notice_due_at=now + delay if delay else None,
+        notice_due_at=again_at,
         notice_tries=F("notice_tries") + 1,
     )

@@ -11,7 +11,8 @@ from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
 
 from jobs import alarm_posts
-from jobs.alarm_posts import CHANNELS, DELAYS, MOST_SENDING, POST_WITHIN, Fate, Posts, send_due
+from jobs.alarm_posts import CHANNELS, MOST_SENDING, POST_WITHIN, Posts, send_due
+from jobs.mailing import DELAYS, Fate
 from providers import http
 from quotas.alerts import close_alert, open_alert
 from quotas.models import Alert, AlertKind
