@@ -83,10 +83,17 @@ def finish(lease: StageLease, now: datetime) -> bool:
 
 
 def finish_all(job_id: uuid.UUID, now: datetime) -> None:
-    """For a job that ended by its call, its person or staff: no stage of it is run any more, but
-    for the save of a result that was paid for."""
+    """Nothing is sent for the job any more: no stage of it is run, but for the save of a result
+    that was paid for."""
     open_stages = Stage.objects.unfinished().filter(job_id=job_id, call=None)
     open_stages.update(**FREE, due_at=None, done_at=now)
+
+
+def wait(stage: Stage, *, since: datetime, due_at: datetime) -> None:
+    """Its work keeps its place until then, whoever holds the stage; the starts it had are
+    forgotten."""
+    waits = {"waiting_since": since, "due_at": due_at}
+    Stage.objects.filter(pk=stage.pk).update(**FREE, **waits, tries=0)
 
 
 def postpone(stage: Stage, until: datetime) -> bool:

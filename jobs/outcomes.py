@@ -67,7 +67,8 @@ def wait_a_turn(lease: StageLease, closed: Sequence[Closed], now: datetime) -> N
     job = Job.objects.select_for_update().get(pk=lease.stage.job_id)
     if not leases.is_held(lease):
         return
-    last_try = (lease.stage.waiting_since or now) + settings.POOL_WAIT
+    since = lease.stage.waiting_since or now
+    last_try = since + settings.POOL_WAIT
     hopeful = [shut for shut in closed if shut.why not in HOPELESS or shut.until <= last_try]
     if not hopeful or now >= last_try:
         first = closed[0]
@@ -75,13 +76,9 @@ def wait_a_turn(lease: StageLease, closed: Sequence[Closed], now: datetime) -> N
         _fail(job, now, reason=first.why, renews_at=renews_at)
         return
     due_at = min(shut.until for shut in hopeful)
-    waits = {
-        "due_at": min(max(due_at, now), last_try),
-        "waiting_since": last_try - settings.POOL_WAIT,
-    }
     if lease.stage.waiting_since is None:
         changes.note(job.pk, event="busy", now=now)
-    Stage.objects.filter(pk=lease.stage.pk).update(**leases.FREE, **waits, tries=0)
+    leases.wait(lease.stage, since=since, due_at=min(max(due_at, now), last_try))
 
 
 @transaction.atomic
@@ -271,9 +268,7 @@ def _settle(job: Job, state: AttemptState, now: datetime) -> bool:
 
 def _open_save(job: Job, call: Call, now: datetime) -> None:
     """The paid result exists: fetching it is a stage of its own, whatever became of the job."""
-    Stage.objects.unfinished().filter(job=job, call=None).update(
-        **leases.FREE, due_at=None, done_at=now
-    )
+    leases.finish_all(job.pk, now)
     Stage.objects.get_or_create(
         call=call,
         defaults={"job": job, "name": "save", "created_at": now, "due_at": now, "woken_at": now},
@@ -298,9 +293,7 @@ def _back_to_the_queue(job: Job, call: Call, others: Sequence[Candidate], now: d
     event, facts = _story_of(call, min(turns), now)
     if not changes.move(job.pk, JobState.QUEUED, event=event, now=now, **facts):
         return False
-    due_at = max(now, min(*turns, last_try))
-    waits = {"waiting_since": since, "due_at": due_at}
-    Stage.objects.filter(pk=stage.pk).update(**leases.FREE, **waits, tries=0)
+    leases.wait(stage, since=since, due_at=max(now, min(*turns, last_try)))
     return True
 
 
