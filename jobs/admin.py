@@ -1,6 +1,7 @@
 """Jobs, calls and grants for staff: to be read, with what staff may do about each (`jobs.staff`,
 `jobs.views.staff`), and the entries that this leaves."""
 
+import uuid
 from collections.abc import Callable
 from secrets import token_urlsafe
 from typing import Any, cast
@@ -126,11 +127,7 @@ class JobAdmin(WithDoors, ReadOnlyAdmin):
 
     @admin.display(description=_("try of"), empty_value="-")
     def earlier_try(self, job: Job) -> str | None:
-        """The job it tries again, by how its id begins."""
-        if job.retry_of_id is None:
-            return None
-        address = reverse("admin:jobs_job_change", args=[job.retry_of_id])
-        return format_html('<a href="{}">{}</a>', address, str(job.retry_of_id)[:8])
+        return _link_to_job(job.retry_of_id)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet, search_term: str
@@ -262,10 +259,15 @@ class StaffActionAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("job"), empty_value="-")
     def seen_at_job(self, entry: StaffAction) -> str | None:
-        if entry.job_id is None:
-            return None
-        address = reverse("admin:jobs_job_change", args=[entry.job_id])
-        return format_html('<a href="{}">{}</a>', address, str(entry.job_id)[:8])
+        return _link_to_job(entry.job_id)
+
+
+def _link_to_job(job_id: uuid.UUID | None) -> str | None:
+    """By how its id begins."""
+    if job_id is None:
+        return None
+    address = reverse("admin:jobs_job_change", args=[job_id])
+    return format_html('<a href="{}">{}</a>', address, str(job_id)[:8])
 
 
 def _lay_before(

@@ -48,10 +48,7 @@ def table_of(
         _("Estimate"),
     ]
     rows = [_row_of(call, now) for call in calls]
-    if remarks and any(remarks.values()):
-        heads.append(_("Left alone, because"))
-        rows = [[*row, remarks[call.pk] or "–"] for call, row in zip(calls, rows, strict=True)]
-    return Table(heads, rows)
+    return _with_remarks(heads, rows, [remarks[call.pk] for call in calls] if remarks else [])
 
 
 def table_of_grant(grant: Grant) -> Table:
@@ -62,7 +59,7 @@ def table_of_grant(grant: Grant) -> Table:
         str(grant.day),
         str(grant.slots),
         grant.reason,
-        _moment(grant.granted_at),
+        moment(grant.granted_at),
     ]
     return Table(heads, [row])
 
@@ -79,10 +76,7 @@ def table_of_jobs(
         _("Next try"),
     ]
     rows = [_row_of_job(job, aside.get(job.pk)) for job in jobs]
-    if any(remarks.values()):
-        heads.append(_("Left alone, because"))
-        rows = [[*row, remarks[job.pk] or "–"] for job, row in zip(jobs, rows, strict=True)]
-    return Table(heads, rows)
+    return _with_remarks(heads, rows, [remarks[job.pk] for job in jobs])
 
 
 def table_of_gates(provider: str, gates: Sequence[Gate], now: datetime) -> Table:
@@ -91,7 +85,7 @@ def table_of_gates(provider: str, gates: Sequence[Gate], now: datetime) -> Table
         return Table(heads, [[provider, _("Up"), "–", "–"]])
     states = [(gate, state_of(gate, now)) for gate in gates]
     rows = [
-        [str(gate), state.word, state.why or "–", _moment(state.since)] for gate, state in states
+        [str(gate), state.word, state.why or "–", moment(state.since)] for gate, state in states
     ]
     return Table(heads, rows)
 
@@ -102,9 +96,7 @@ def of_check(calls: Sequence[Call], able: Sequence[Call]) -> list[str]:
         _("What it says is followed like any other answer; nothing is sent again."),
     ]
     if any(call.ended_at for call in able):
-        says.append(
-            _("A call that has ended stays as it ended; a picture that was made is delivered.")
-        )
+        says.append(_end_stays())
     if len(able) < len(calls):
         left = len(calls) - len(able)
         says.append(_("Calls that are left alone: %(count)s.") % {"count": left})
@@ -118,7 +110,7 @@ def of_give_back(call: Call, job: Job | None, now: datetime) -> list[str]:
         % {"words": wording.reason_in_words("given_back")},
         _("The call is given up and counts as possibly charged: %(estimate)s.")
         % {"estimate": _estimate(call)},
-        _("It is looked at as before, until %(time)s.") % {"time": _moment(call.give_up_at)},
+        _("It is looked at as before, until %(time)s.") % {"time": moment(call.give_up_at)},
         _("If the picture comes, it is delivered and takes no slot."),
         _("This cannot be taken back."),
     ]
@@ -139,9 +131,7 @@ def of_attach(call: Call) -> list[str]:
         _("The picture of that run is given to the person who asked for this one."),
     ]
     if call.ended_at:
-        says.append(
-            _("A call that has ended stays as it ended; a picture that was made is delivered.")
-        )
+        says.append(_end_stays())
     return [*says, _("The id cannot be changed afterwards.")]
 
 
@@ -185,6 +175,20 @@ def of_revoke(grant: Grant) -> list[str]:
     ]
 
 
+def _with_remarks(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], remarks: Sequence[str]
+) -> Table:
+    """With why some are left alone, in a column of its own where there is anything to say."""
+    if not any(remarks):
+        return Table(heads, rows)
+    with_remarks = [[*row, said or "–"] for row, said in zip(rows, remarks, strict=True)]
+    return Table([*heads, _("Left alone, because")], with_remarks)
+
+
+def _end_stays() -> str:
+    return _("A call that has ended stays as it ended; a picture that was made is delivered.")
+
+
 def _row_of(call: Call, now: datetime) -> list[str]:
     return [
         str(call.pk),
@@ -193,17 +197,17 @@ def _row_of(call: Call, now: datetime) -> list[str]:
         _state(call, now),
         call.reference or "–",
         _age(call.sent_at, now),
-        _moment(call.polled_at),
+        moment(call.polled_at),
         call.last_answer or "–",
-        _moment(call.poll_at),
-        _moment(call.give_up_at),
+        moment(call.poll_at),
+        moment(call.give_up_at),
         _estimate(call),
     ]
 
 
 def _row_of_job(job: Job, stage: Stage | None) -> list[str]:
-    row = [str(job.pk), str(JobState(job.state).label), _moment(job.created_at)]
-    return [*row, *([stage.name, str(stage.tries), _moment(stage.due_at)] if stage else ["–"] * 3)]
+    row = [str(job.pk), str(JobState(job.state).label), moment(job.created_at)]
+    return [*row, *([stage.name, str(stage.tries), moment(stage.due_at)] if stage else ["–"] * 3)]
 
 
 def _state(call: Call, now: datetime) -> str:
@@ -227,8 +231,9 @@ def _estimate(call: Call) -> str:
 
 
 def _age(at: datetime, now: datetime) -> str:
-    return _("%(time)s, %(age)s ago") % {"time": _moment(at), "age": timesince(at, now)}
+    return _("%(time)s, %(age)s ago") % {"time": moment(at), "age": timesince(at, now)}
 
 
-def _moment(at: datetime | None) -> str:
+def moment(at: datetime | None) -> str:
+    """To the second, as staff compare it with what others say."""
     return "–" if at is None else f"{at:%d %b %H:%M:%S} UTC"

@@ -14,7 +14,7 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 
 from jobs import hints, staff, ticker
-from jobs.foresight import Table
+from jobs.foresight import Table, moment
 from jobs.hints import Confirmed
 from jobs.staff import Decision, Refused
 from providers import lost
@@ -53,7 +53,7 @@ def why_not(call: Call, seen: Sighting) -> str:
         )
     if seen.run and seen.run.created_at < call.sent_at - lost.SKEW:
         return _("The run of this id began at %(time)s, before the call was sent.") % {
-            "time": _moment(seen.run.created_at)
+            "time": moment(seen.run.created_at)
         }
     return ""
 
@@ -73,7 +73,7 @@ def warnings_of(call: Call, seen: Sighting) -> list[str]:
 def table_of(seen: Sighting) -> Table:
     run = seen.run
     heads = [_("Provider's id"), _("State"), _("Model"), _("Begun")]
-    listed = [_shown(run.model), _moment(run.created_at)] if run else ["–", "–"]
+    listed = [_shown(run.model), moment(run.created_at)] if run else ["–", "–"]
     return Table(heads, [[seen.reference, words_of(seen), *listed]])
 
 
@@ -108,7 +108,3 @@ def _in_list(call: Call, reference: str, now: datetime) -> Run | None:
 def _shown(said: str) -> str:
     """Whatever the provider says, a page can show it and a column keep it."""
     return storable(said, MOST_SHOWN)
-
-
-def _moment(at: datetime) -> str:
-    return f"{at:%d %b %H:%M:%S} UTC"
