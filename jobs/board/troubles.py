@@ -5,21 +5,21 @@ from datetime import datetime, timedelta
 
 from django.db.models import Case, IntegerField, Value, When
 
-from quotas.models import Alert
+from quotas.models import Alert, AlertKind
 
 MOST = 20
 # What may cost somebody money or a picture, then what stands still, then what only warns.
 WORST_FIRST = (
-    "contradiction",
-    "silent",
-    "in_doubt",
-    "overdue",
-    "provider_paused",
-    "provider_shut",
-    "smoke",
-    "limiter",
-    "spend",
-    "allowance",
+    AlertKind.CONTRADICTION,
+    AlertKind.SILENT,
+    AlertKind.IN_DOUBT,
+    AlertKind.OVERDUE,
+    AlertKind.PROVIDER_PAUSED,
+    AlertKind.PROVIDER_SHUT,
+    AlertKind.SMOKE,
+    AlertKind.LIMITER,
+    AlertKind.SPEND,
+    AlertKind.ALLOWANCE,
 )
 RANK = Case(
     *(When(kind=kind, then=Value(rank)) for rank, kind in enumerate(WORST_FIRST)),
