@@ -1,6 +1,5 @@
 """Orders from the command line: the same form, the same path as a page's, told in one line."""
 
-import secrets
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +8,7 @@ from django.db import DatabaseError, connection
 from jobs import wording
 from jobs.forms import PictureForm
 from jobs.models import Job
-from jobs.ordering import PictureOrder, order_picture
+from jobs.ordering import PictureOrder, new_form_key, order_picture
 from providers.registry import is_sandbox, offer_of, offers
 from quotas import accounts
 from quotas.ledger import Refused
@@ -32,7 +31,7 @@ class OrderInDoubt(Exception):
 
 def order_from(options: dict[str, Any], now: datetime) -> Job:
     """Raises NotOrdered or OrderInDoubt."""
-    form_key = secrets.token_urlsafe(24)
+    form_key = new_form_key()
     order = _checked(options, form_key)
     try:
         account = _account(options["account"], options["plan"], now)

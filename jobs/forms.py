@@ -1,7 +1,6 @@
 """The new-picture form: what a person typed, checked and turned into an order."""
 
 import re
-import secrets
 from typing import Any
 
 from django import forms
@@ -98,10 +97,6 @@ def mark_wrong(form: forms.BaseForm) -> None:
     for name in form.errors.keys() & form.fields.keys():
         described = {"aria-invalid": "true", "aria-describedby": f"id_{name}_error"}
         form.fields[name].widget.attrs.update(described)
-
-
-def new_form_key() -> str:
-    return secrets.token_urlsafe(24)
 
 
 def is_form_key(text: str) -> bool:

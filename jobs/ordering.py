@@ -3,6 +3,7 @@ transaction."""
 
 import hashlib
 import json
+import secrets
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
@@ -36,6 +37,11 @@ class NotRetried(Exception):
     def __init__(self, earlier: Job) -> None:
         super().__init__(str(earlier))
         self.earlier = earlier
+
+
+def new_form_key() -> str:
+    """What makes a form that is sent twice one order."""
+    return secrets.token_urlsafe(24)
 
 
 def order_picture(

@@ -24,10 +24,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
 from jobs import media
-from jobs.forms import PictureForm, fresh_form, is_form_key, new_form_key
+from jobs.forms import PictureForm, fresh_form, is_form_key
 from jobs.htmx import wants_part
 from jobs.models import Job, Picture
-from jobs.ordering import NotRetried, order_picture
+from jobs.ordering import NotRetried, new_form_key, order_picture
 from jobs.sentences import not_let_in, refused_in_words
 from jobs.states import OPEN, JobState
 from jobs.thumbnails import MEDIA_TYPE, thumbnail_of
