@@ -93,8 +93,7 @@ class CallAdmin(ReadOnlyAdmin):
         if not term:
             return queryset, False
         referred = Q(provider__in=known_names(), reference=term)
-        works = [term, *(f"{kind}:{term}" for kind in ("image", "clause"))]
-        return queryset.filter(Q(work__in=works) | referred), False
+        return queryset.filter(Q(work__in=[term, f"image:{term}"]) | referred), False
 
 
 def _money(amount: object, currency: str) -> str:
