@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 T = TypeVar("T")
 
 
-def wait_until(condition: Callable[[], T], *, seconds: float = 25, every: float = 0.02) -> T:
+def wait_until(condition: Callable[[], T], *, seconds: float = 60, every: float = 0.02) -> T:
     """The first true answer; fails when there is none in time."""
     end = time.monotonic() + seconds
     while True:
@@ -37,9 +37,14 @@ def wait_until(condition: Callable[[], T], *, seconds: float = 25, every: float 
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Nobody else is given it while this process lives: it stays bound, and a server that sets
+    SO_REUSEADDR, as ours do, may listen on it all the same."""
+    with socket.socket() as kept:
+        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        kept.bind(("127.0.0.1", 0))
+        port = kept.getsockname()[1]
+        kept.detach()
+    return port
 
 
 class Site:
@@ -103,9 +108,13 @@ class Site:
                 stderr=log,
                 start_new_session=True,
             )
-        self.wait_until(lambda: "Ctrl-C ends it." in self.logs()[earlier:] or self.has_ended())
-        assert not self.has_ended(), self.logs()
-        self.wait_until(self.is_whole)
+        try:
+            self.wait_until(lambda: "Ctrl-C ends it." in self.logs()[earlier:] or self.has_ended())
+            assert not self.has_ended(), self.logs()
+            self.wait_until(self.is_whole)
+        except BaseException:
+            self.stop()
+            raise
         return self
 
     def is_whole(self) -> bool:
@@ -116,7 +125,7 @@ class Site:
     def roles(self) -> set[str]:
         return {"web", "cluster", "ticker"} | ({"sandbox"} if self.has_sandbox else set())
 
-    def wait_until(self, condition: Callable[[], T], *, seconds: float = 60) -> T:
+    def wait_until(self, condition: Callable[[], T], *, seconds: float = 120) -> T:
         try:
             return wait_until(condition, seconds=seconds)
         except AssertionError as exc:
@@ -151,16 +160,56 @@ class Site:
 
     def kill(self, role: str, number: int = signal.SIGKILL) -> int:
         """To a role's leader, or to the first of the cluster's parts of that name."""
-        # The cluster may just be starting, after what another test did to it.
-        parts = self.wait_until(lambda: self.named(role)) if role.startswith("q-") else []
-        pid = parts[0].pid if parts else self.pids()[role]
+        # It may just be starting, after what another test did to it.
+        if role.startswith("q-"):
+            pid = self.wait_until(lambda: self.named(role))[0].pid
+        else:
+            pid = self.wait_until(lambda: self.pids().get(role))
         os.kill(pid, number)
         return pid
 
     def kill_group(self, role: str) -> None:
-        os.killpg(self.pids()[role], signal.SIGKILL)
+        os.killpg(self.wait_until(lambda: self.pids().get(role)), signal.SIGKILL)
 
-    def stop(self, number: int = signal.SIGTERM, *, seconds: float = 25) -> int:
+    def suspend(self, *roles: str) -> list[psutil.Process]:
+        """These roles, or parts of the cluster, stand still; none holds SQLite's write lock."""
+        return self.wait_until(lambda: self._suspended(roles))
+
+    def _suspended(self, roles: tuple[str, ...]) -> list[psutil.Process]:
+        found = self._below(roles)
+        with suppress(psutil.NoSuchProcess):
+            for process in found:
+                process.suspend()
+            wait_until(lambda: all(p.status() == psutil.STATUS_STOPPED for p in found))
+            if found and self._below(roles) == found and self._takes_writes():
+                return found
+        resume(found)
+        return []
+
+    def _below(self, roles: tuple[str, ...]) -> list[psutil.Process]:
+        """Nobody, unless all of them run."""
+        parts = [self._part(role) for role in roles]
+        return [process for part in parts for process in part] if all(parts) else []
+
+    def _part(self, role: str) -> list[psutil.Process]:
+        if role.startswith("q-"):
+            return self.named(role)
+        leader = self.pids().get(role)
+        return [process for process in self.processes() if group_of(process) == leader]
+
+    def _takes_writes(self) -> bool:
+        if self.settings["DATABASE_URL"]:
+            return True
+        file = Path(self.settings["DATA_DIR"]) / "counterfoil.sqlite3"
+        with closing(sqlite3.connect(file, timeout=0.5, isolation_level=None)) as database:
+            try:
+                database.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                return False
+            database.execute("ROLLBACK")
+        return True
+
+    def stop(self, number: int = signal.SIGTERM, *, seconds: float = 60) -> int:
         """Asks `up` to end and returns its exit code. After `seconds` all of it is killed."""
         if self.up is None:
             return 0
@@ -173,7 +222,22 @@ class Site:
             self.up.kill()
             self.up.wait()
             for process in running(below):
-                process.kill()
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
+
+
+def resume(processes: list[psutil.Process]) -> None:
+    """Those that are still there."""
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.resume()
+
+
+def group_of(process: psutil.Process) -> int:
+    try:
+        return os.getpgid(process.pid)
+    except ProcessLookupError:
+        return 0
 
 
 def name_of(process: psutil.Process) -> str:
