@@ -4,10 +4,11 @@ import signal
 import socket
 import subprocess
 import sys
-import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psutil
 import pytest
 import requests
 
@@ -28,7 +29,7 @@ def queue_served_since(site: Site, instant: datetime) -> bool:
 def answers(site: Site) -> bool:
     try:
         return requests.get(f"{site.url}/", timeout=5).status_code == 200
-    except requests.ConnectionError:
+    except requests.RequestException:
         return False
 
 
@@ -71,10 +72,10 @@ class TestEnd:
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
     def test_a_signal_ends_all_of_it(self, site, number):
         processes = site.processes()
-        asked_at = time.monotonic()
-        assert site.stop(number) == 0
-        assert running(processes) == []
-        assert time.monotonic() - asked_at < 5 * ENDS_WITHIN
+        site.up.send_signal(number)
+        assert site.up.wait(5 * ENDS_WITHIN) == 0
+        # What was killed last may still be on its way out.
+        wait_until(lambda: running(processes) == [], seconds=5 * ENDS_WITHIN)
 
     def test_killed_it_takes_everything_with_it(self, site):
         site.wait_until(lambda: len(site.processes()) >= 10)
@@ -103,12 +104,17 @@ class TestDeath:
         mended_site.kill(part)
         killed_at = datetime.now(UTC)
         mended_site.wait_until(lambda: queue_served_since(mended_site, killed_at))
-        assert len(mended_site.named("q-sentinel")) == 1
+        # The last word may have been that of a worker about to die with its sentinel.
+        mended_site.wait_until(lambda: len(mended_site.named("q-sentinel")) == 1)
+        alone_at = datetime.now(UTC)
+        mended_site.wait_until(lambda: queue_served_since(mended_site, alone_at))
 
     def test_the_queue_is_served_after_the_death_of_every_waiting_worker(self, mended_site):
         mended_site.wait_until(lambda: mended_site.named("q-worker"))
         for worker in mended_site.named("q-worker"):
-            worker.kill()
+            # The cluster may already have replaced it, after the death of the first.
+            with suppress(psutil.NoSuchProcess):
+                worker.kill()
         killed_at = datetime.now(UTC)
         mended_site.wait_until(lambda: queue_served_since(mended_site, killed_at))
 
@@ -120,10 +126,8 @@ class TestDeath:
     def test_a_wedged_cluster_is_started_again(self, start_site):
         site = start_site(PROBE_EVERY="0.5", PROBE_TIMEOUT="2")
         site.wait_until(lambda: queue_served_since(site, LONG_AGO))
-        for worker in site.named("q-worker"):
-            worker.suspend()
-        first = site.pids()["cluster"]
-        site.wait_until(lambda: site.pids().get("cluster", first) != first)
+        standing = site.suspend("q-worker")
+        site.wait_until(lambda: running(standing) == [])
         replaced_at = datetime.now(UTC)
         site.wait_until(lambda: queue_served_since(site, replaced_at))
 
@@ -189,6 +193,6 @@ class TestRefusal:
         )
         wait_until(lambda: (tmp_path / "data" / "counterfoil.sqlite3").exists())
         starting.send_signal(signal.SIGINT)
-        _, said = starting.communicate(timeout=25)
+        _, said = starting.communicate(timeout=60)
         assert "Traceback" not in said
         assert said.splitlines()[-1].startswith("counterfoil: stopped")
