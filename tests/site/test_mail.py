@@ -34,7 +34,8 @@ def postbox():
 @pytest.fixture
 def site(tmp_path, postbox):
     mail = {"EMAIL_HOST": "127.0.0.1", "EMAIL_PORT": str(postbox.port), "EMAIL_TLS": "no"}
-    times = {"SANDBOX_SECONDS": "5", "POLL_EVERY": "0.3"}
+    # Long enough for all three to be at the provider at once.
+    times = {"SANDBOX_SECONDS": "20", "POLL_EVERY": "0.3"}
     site = Site(tmp_path, DEFAULT_FROM_EMAIL="site@example.org", **mail, **times)
     try:
         yield site.start()
