@@ -22,13 +22,14 @@ SCALED = {
     "SANDBOX_MINUTE": "0.4",
     "POLL_EVERY": "0.5",
     "SLOW_POLL_EVERY": "1",
-    "CALL_DEADLINE": "6",
+    # Half of what the slow faults take, so that a busy machine too asks in between.
+    "CALL_DEADLINE": "3",
     "SEND_WITHIN": "20",
-    "READ_TIMEOUT": "2",
-    "SUBMIT_TIMEOUT": "3",
+    "READ_TIMEOUT": "5",
+    "SUBMIT_TIMEOUT": "8",
     "POOL_WAIT": "4",
     "FETCH_GONE_AFTER": "6",
-    "RESULT_RETENTION": "24",
+    "RESULT_RETENTION": "30",
     "LOST_RETENTION": "600",
     "WORKERS": "5",
 }
@@ -74,7 +75,7 @@ class Ends:
         desk = Desk(site.env)
         try:
             self.jobs = desk.ask("place", *[fault.name for fault in FAULTS])
-            site.wait_until(lambda: self._read(desk), seconds=120)
+            site.wait_until(lambda: self._read(desk), seconds=240)
             self.audit = site.run("audit")
             with sign_in(site) as session:
                 self.pages = {

@@ -44,11 +44,11 @@ class Ends:
         desk = Desk(site.env)
         try:
             self.jobs = desk.ask("place", *sorted(HOOKED))
-            site.wait_until(lambda: self._read(desk, site), seconds=120)
+            site.wait_until(lambda: self._read(desk, site), seconds=240)
             self.refused = self._send_nonsense(public, site)
             self.rows_after = desk.ask("report")
             self.audit = site.run("audit")
-            self.bill = requests.get(f"{site.sandbox_url}/_ledger", timeout=10).json()
+            self.bill = requests.get(f"{site.sandbox_url}/_ledger", timeout=60).json()
             self.log = site.logs()
         finally:
             desk.close()
@@ -72,11 +72,11 @@ class Ends:
         megabyte = b"x" * 2**20
         chunks = (megabyte[:10_000] for _ in range(100))
         sends = {
-            "unknown token": lambda: requests.post(wrong, data=b"{}", timeout=10),
-            "1 MB": lambda: requests.post(right, data=megabyte, timeout=10),
-            "1 MB in chunks": lambda: requests.post(right, data=chunks, timeout=10),
-            "1 MB to nobody": lambda: requests.post(wrong, data=megabyte, timeout=10),
-            "read": lambda: requests.get(right, timeout=10),
+            "unknown token": lambda: requests.post(wrong, data=b"{}", timeout=60),
+            "1 MB": lambda: requests.post(right, data=megabyte, timeout=60),
+            "1 MB in chunks": lambda: requests.post(right, data=chunks, timeout=60),
+            "1 MB to nobody": lambda: requests.post(wrong, data=megabyte, timeout=60),
+            "read": lambda: requests.get(right, timeout=60),
         }
         return {name: send().status_code for name, send in sends.items()}
 

@@ -35,14 +35,14 @@ class Ends:
         desk = Desk(site.env)
         try:
             self.jobs = desk.ask("place", *[fault.name for fault in IN_DOUBT])
-            site.wait_until(lambda: self._read(desk), seconds=180)
+            site.wait_until(lambda: self._read(desk), seconds=300)
             self.audit = site.run("audit")
             with sign_in(site) as session:
                 self.pages = {
                     name: session.get(f"{site.url}/jobs/{job}").text
                     for name, job in self.jobs.items()
                 }
-            self.bill = requests.get(f"{site.sandbox_url}/_ledger", timeout=10).json()
+            self.bill = requests.get(f"{site.sandbox_url}/_ledger", timeout=60).json()
         finally:
             desk.close()
             site.stop()
