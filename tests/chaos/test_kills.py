@@ -5,6 +5,8 @@ import signal
 
 import pytest
 
+from tests.site_process import running
+
 pytestmark = pytest.mark.site
 
 ENDS = {"ready", "in_doubt"}
@@ -21,14 +23,14 @@ def assert_kept(site, jobs: dict[str, str]) -> None:
     for job in jobs.values():
         assert executions.get(f"image:{job}", 0) <= 1
         if rows[job]["state"] == "in_doubt":
-            assert rows[job]["rules"] == ["sender_lost"]
+            assert rows[job]["rules"][-1] == "sender_lost"
         else:
             assert (rows[job]["attempt"], len(rows[job]["pictures"])) == ("success", 1)
 
 
 def assert_serves_again(site) -> None:
     jobs = site.order("after")
-    site.wait_until(lambda: site.rows()[jobs["after"]]["state"] == "ready", seconds=40)
+    site.wait_until(lambda: site.rows()[jobs["after"]]["state"] == "ready")
 
 
 @pytest.mark.parametrize(
@@ -37,7 +39,7 @@ def assert_serves_again(site) -> None:
 def test_one_part_dies(site, part):
     jobs = site.order("one", "two")
     site.kill(part)
-    site.wait_until(lambda: all_went_on(site, jobs), seconds=40)
+    site.wait_until(lambda: all_went_on(site, jobs))
     assert_kept(site, jobs)
     assert_serves_again(site)
 
@@ -45,7 +47,7 @@ def test_one_part_dies(site, part):
 def test_the_whole_cluster_dies(site):
     jobs = site.order("one", "two", "three")
     site.kill_group("cluster")
-    site.wait_until(lambda: all_went_on(site, jobs), seconds=40)
+    site.wait_until(lambda: all_went_on(site, jobs))
     assert_kept(site, jobs)
     assert_serves_again(site)
 
@@ -55,12 +57,8 @@ def test_up_itself_dies_and_is_started_again(site):
     below = site.processes()
     os.kill(site.up.pid, signal.SIGKILL)
     site.up.wait()
-    site.wait_until(lambda: not any(alive(process) for process in below), seconds=25)
+    site.wait_until(lambda: running(below) == [])
     site.start()
-    site.wait_until(lambda: all_went_on(site, jobs), seconds=40)
+    site.wait_until(lambda: all_went_on(site, jobs))
     assert_kept(site, jobs)
     assert_serves_again(site)
-
-
-def alive(process) -> bool:
-    return process.is_running() and process.status() != "zombie"

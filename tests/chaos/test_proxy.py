@@ -41,7 +41,7 @@ def exchange(trouble: str) -> tuple[Proxy, bytes]:
             writer.close()
             return came
 
-    return proxy, asyncio.run(asyncio.wait_for(ask(), 10))
+    return proxy, asyncio.run(asyncio.wait_for(ask(), 60))
 
 
 async def lost(reader: asyncio.StreamReader) -> bytes:

@@ -27,7 +27,7 @@ def wait_for_pictures(site, jobs: list[str]) -> None:
         rows = site.rows()
         return all(rows[job]["state"] == "ready" for job in jobs)
 
-    site.wait_until(all_ready, seconds=90)
+    site.wait_until(all_ready)
 
 
 def test_several_workers_at_the_same_instant_send_one_request(site, hands):
