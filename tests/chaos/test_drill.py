@@ -31,7 +31,7 @@ def drill(folder, *options: str) -> subprocess.Popen[str]:
 
 def outcome_of(child: subprocess.Popen[str]) -> tuple[int, str]:
     try:
-        said, errors = child.communicate(timeout=300)
+        said, errors = child.communicate(timeout=600)
     finally:
         child.terminate()
     return child.returncode, said + errors
@@ -51,17 +51,22 @@ def test_a_planted_defect_is_found(tmp_path):
     assert "executed twice: " in said
 
 
+def all_below(child: subprocess.Popen[str]) -> list[psutil.Process]:
+    """Nobody, until the whole house runs."""
+    below = psutil.Process(child.pid).children(recursive=True)
+    return below if len(below) > 10 else []
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_ended_in_the_middle_it_leaves_no_process(tmp_path, number):
     child = drill(tmp_path)
     try:
         assert child.stderr
         assert "the site answers" in child.stderr.readline()
-        below = psutil.Process(child.pid).children(recursive=True)
-        assert len(below) > 10
+        below = wait_until(lambda: all_below(child))
         child.send_signal(number)
-        child.communicate(timeout=60)
-        wait_until(lambda: running(below) == [], seconds=20)
+        child.communicate(timeout=120)
+        wait_until(lambda: running(below) == [])
     finally:
         child.kill()
     assert number == signal.SIGKILL or list(tmp_path.iterdir()) == []
