@@ -125,7 +125,7 @@ def test_poll_gets_the_panel_and_the_quota_only(ana_client, account, now):
     shown = page(ana_client, rows.generating(account, now), headers=HTMX).content.decode()
     assert "<html" not in shown
     assert 'id="_job_panel"' in shown
-    assert '<p id="quota" class="quota" hx-swap-oob="true">' in shown
+    assert '<p id="quota" hx-swap-oob="true">' in shown
 
 
 def test_poll_announces_news_only(ana_client, account, now):

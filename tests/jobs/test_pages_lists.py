@@ -209,7 +209,7 @@ def test_polled_tiles_bring_the_quota_along(ana_client, account, now):
     assert "1 on hold" in text_of(ana_client.get("/gallery"))
     outcomes.cancel(job.pk, now)
     response = ana_client.get(f"/gallery?tiles={job.pk}", headers=HTMX)
-    assert '<p id="quota" class="quota" hx-swap-oob="true">' in response.content.decode()
+    assert '<p id="quota" hx-swap-oob="true">' in response.content.decode()
     assert "10 of 10 left today" in text_of(response)
 
 

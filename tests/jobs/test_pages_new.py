@@ -193,7 +193,7 @@ def test_htmx_loser_gets_the_form_and_a_fresh_header(ana_client, account):
     shown = response.content.decode()
     assert response.status_code == 429
     assert "<html" not in shown
-    assert 'id="quota" class="quota" hx-swap-oob="true"' in shown
+    assert 'id="quota" hx-swap-oob="true"' in shown
     assert "0 of 1 left today · 1 on hold" in text_of(response)
 
 
