@@ -26,8 +26,13 @@ def read_more(
     return found
 
 
+def prefix_of(account: str) -> str:
+    """How the settings of an account begin."""
+    return account.upper().replace("-", "_")
+
+
 def _read(name: str, like: ProviderAccount) -> ProviderAccount:
-    prefix = name.upper().replace("-", "_")
+    prefix = prefix_of(name)
     return ProviderAccount(
         name=name,
         adapter=like.adapter,

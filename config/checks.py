@@ -4,6 +4,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 from django.db import connection
 
+from config.accounts import prefix_of
 from providers import registry
 
 
@@ -81,7 +82,7 @@ def check_providers(**kwargs: object) -> list[CheckMessage]:
         if not (account.key.isascii() and account.key.isprintable()):
             found.append(
                 Error(
-                    f"{_variable(account.name)}_API_KEY has characters that no header carries.",
+                    f"{prefix_of(account.name)}_API_KEY has characters that no header carries.",
                     id="counterfoil.E007",
                 )
             )
@@ -158,7 +159,7 @@ def _errors_of(setting: str, offer: registry.Offer) -> list[CheckMessage]:
             )
         ]
     if not account.key:
-        key = f"{_variable(offer.provider)}_API_KEY"
+        key = f"{prefix_of(offer.provider)}_API_KEY"
         return [
             Error(
                 f"{setting} names {offer.provider}, but {key} is not set.",
@@ -170,8 +171,4 @@ def _errors_of(setting: str, offer: registry.Offer) -> list[CheckMessage]:
 
 
 def _cap(offer: registry.Offer) -> str:
-    return f"{_variable(offer.provider)}_DAILY_CAP"
-
-
-def _variable(provider: str) -> str:
-    return provider.upper().replace("-", "_")
+    return f"{prefix_of(offer.provider)}_DAILY_CAP"
