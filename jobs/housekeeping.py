@@ -45,7 +45,7 @@ IS_FOLDED = "folded"
 
 @dataclass(frozen=True)
 class Chore:
-    """`old` counts or lists what would go; `step` removes one batch and says how much it was."""
+    """`count` says how much would go; `step` removes one batch and says how much that was."""
 
     name: str
     count: Callable[[datetime], int]

@@ -7,7 +7,6 @@ It costs what a picture costs, counts in the day of `operator` and in the provid
 provider has one running test at a time, whoever asks for it.
 """
 
-import secrets
 import uuid
 from datetime import datetime, timedelta
 
@@ -17,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from jobs import leases, wording
 from jobs.models import Job, Picture
-from jobs.ordering import PictureOrder, order_picture
+from jobs.ordering import PictureOrder, new_form_key, order_picture
 from jobs.states import OPEN, JobState
 from jobs.works import job_id_of, work_of
 from providers.models import SmokeTest
@@ -57,7 +56,7 @@ def _order(offer: Offer, now: datetime) -> SmokeTest:
     """Job and test together, or neither."""
     account = accounts.ensure_saved(accounts.account_named(accounts.OPERATOR), now=now)
     order = PictureOrder(prompt=PROMPT, aspect_ratio="1:1", offer=offer)
-    job = order_picture(account=account, order=order, form_key=secrets.token_urlsafe(24), now=now)
+    job = order_picture(account=account, order=order, form_key=new_form_key(), now=now)
     test = SmokeTest(provider=offer.provider, model=offer.model, began_at=now)
     if isinstance(job, Refused):
         test.ended_at, test.is_good = now, False

@@ -125,4 +125,4 @@ def amount_said(said: Any) -> Decimal | None:
 Submitted = Accepted | Done | Failed | Rejected | Unknown
 Polled = Running | Done | Failed | NoAnswer
 Listed = Listing | NoAnswer
-News = Accepted | Done | Failed | Rejected | Unknown
+News = Submitted

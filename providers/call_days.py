@@ -29,10 +29,10 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from providers.models import Call, CallDay, Hook
+from providers.money import NOTHING
 from providers.registry import provider_named
 from providers.states import LET_GO, CallState
 
-NOTHING = Decimal(0)
 CAME_TO_NOTHING = Q(state__in=(CallState.REJECTED, CallState.FAILED))
 TOLD_OF = Exists(Hook.objects.filter(call=OuterRef("pk")))
 GIVEN_UP = Q(state=CallState.GIVEN_UP) & ~Q(rule=LET_GO) & ~TOLD_OF

@@ -1,4 +1,4 @@
-"""The configured providers by name. A provider is a named account: adapter, base URL, key."""
+"""The configured accounts by name, each with its adapter, and the offers that may be asked for."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
