@@ -234,7 +234,7 @@ def test_a_worker_goes_on_with_the_next_when_a_sending_raises(opened, now, monke
 def test_a_server_that_hangs_holds_up_no_other_channel(opened, settings, now, monkeypatch):
     let_go, posted = threading.Event(), threading.Event()
     settings.ALERT_URL = "http://127.0.0.1:1/"
-    hung = replace(CHANNELS[0], send=lambda alert: let_go.wait(10) and Fate.POSTED)
+    hung = replace(CHANNELS[0], send=lambda alert: let_go.wait(60) and Fate.POSTED)
     quick = replace(CHANNELS[1], send=lambda alert: posted.set() or Fate.POSTED)
     monkeypatch.setattr(alarm_posts, "CHANNELS", (hung, quick))
     for number in range(MOST_SENDING + 3):
@@ -242,7 +242,7 @@ def test_a_server_that_hangs_holds_up_no_other_channel(opened, settings, now, mo
     posts = Posts()
     posts.start(now)
     posts.start(now)
-    assert posted.wait(10)
+    assert posted.wait(60)
     assert Alert.objects.exclude(mailed_at=None).count() == MOST_SENDING
     let_go.set()
     posts.close()

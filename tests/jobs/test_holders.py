@@ -4,9 +4,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 from jobs import holders
+from tests.site_process import wait_until
 
 
 def child() -> tuple[subprocess.Popen, str]:
@@ -28,10 +28,7 @@ def test_a_killed_process_is_dead_before_it_is_reaped():
     process, holder = child()
     assert not holders.is_surely_dead(holder)
     process.send_signal(signal.SIGKILL)
-    until = time.monotonic() + 10
-    while not holders.is_surely_dead(holder) and time.monotonic() < until:
-        time.sleep(0.01)
-    assert holders.is_surely_dead(holder)
+    wait_until(lambda: holders.is_surely_dead(holder))
     process.wait()
     process.stdout.close()
     assert holders.is_surely_dead(holder)

@@ -52,7 +52,7 @@ def lost(sent):
 
 def round_of(ticker: Ticker) -> None:
     ticker.tick()
-    wait(list(ticker.polls), timeout=10)
+    wait(list(ticker.polls), timeout=60)
     ticker.collect()
 
 
@@ -328,7 +328,7 @@ class TestAfterTheEnd:
         fake.polls["gen_77"] = Failed(Why("provider"), Decimal(0))
         clock.shift(settings.POLL_EVERY)
         ticker.tick()
-        wait(list(ticker.polls), timeout=10)
+        wait(list(ticker.polls), timeout=60)
         clock.shift(timedelta(milliseconds=50))
         report(call_of(job))
         ticker.collect()

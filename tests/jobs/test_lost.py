@@ -69,7 +69,7 @@ def look(ticker: Ticker, clock, after: timedelta = 40 * SECOND) -> None:
     """Some time later one tick, and what it asked was answered."""
     clock.shift(after)
     ticker.tick()
-    wait([*ticker.polls, *ticker.searches.running], timeout=10)
+    wait([*ticker.polls, *ticker.searches.running], timeout=60)
     ticker.collect()
 
 
@@ -345,7 +345,7 @@ def test_looks_are_in_the_slow_lane_and_one_list_serves_all(lose, fake, ticker, 
 def test_an_account_is_asked_for_one_list_at_a_time(lose, fake, ticker, clock, monkeypatch):
     listed, answer = fake.runs_between, threading.Event()
     monkeypatch.setattr(
-        fake, "runs_between", lambda since, until: answer.wait(10) and listed(since, until)
+        fake, "runs_between", lambda since, until: answer.wait(60) and listed(since, until)
     )
     lose()
     clock.shift(40 * SECOND)
@@ -355,7 +355,7 @@ def test_an_account_is_asked_for_one_list_at_a_time(lose, fake, ticker, clock, m
     ticker.tick()
     assert len(ticker.searches.running) == 1
     answer.set()
-    wait(ticker.searches.running, timeout=10)
+    wait(ticker.searches.running, timeout=60)
     ticker.collect()
     assert len(fake.listed) == 1
 

@@ -306,7 +306,7 @@ class TestCheckNow:
         ticker = Ticker()
         ticker.poll_due(timezone.now())
         for asked in ticker.polls:
-            asked.result(timeout=10)
+            asked.result(timeout=60)
         ticker.collect()
         ticker.close()
         job = rows.delivered(job, timezone.now())

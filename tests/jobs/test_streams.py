@@ -34,7 +34,7 @@ def read(scenario) -> list[bytes]:
         hub = QuietHub(asyncio.get_running_loop())
         task = asyncio.create_task(collect(hub))
         await scenario(hub)
-        parts = await asyncio.wait_for(task, 10)
+        parts = await asyncio.wait_for(task, 60)
         assert hub.streams == 0
         return parts
 
@@ -48,6 +48,13 @@ async def collect(hub: Hub) -> list[bytes]:
 async def subscribed(hub: Hub) -> None:
     while not hub.streams:
         await asyncio.sleep(0)
+    await settled()
+
+
+async def settled() -> None:
+    """All in this loop have had their turns, however long the machine was elsewhere."""
+    for _ in range(50):
+        await asyncio.sleep(0)
 
 
 def test_each_version_is_sent_once_and_the_end_closes():
@@ -55,7 +62,7 @@ def test_each_version_is_sent_once_and_the_end_closes():
         await subscribed(hub)
         for version in (1, 2, 2, 1):
             hub._publish([state(version)])
-            await asyncio.sleep(0.01)
+            await settled()
         hub._publish([state(3, has_ended=True)])
 
     sent = read(scenario)
@@ -74,7 +81,7 @@ def test_a_slow_viewer_gets_the_present_state_not_every_one():
 
 def test_silence_is_filled_with_comments_and_has_an_end(monkeypatch):
     monkeypatch.setattr(streams, "COMMENT_EVERY", 0.01)
-    monkeypatch.setattr(streams, "LONGEST", 0.2)
+    monkeypatch.setattr(streams, "LONGEST", 1)
 
     async def scenario(hub):
         await subscribed(hub)
@@ -95,11 +102,10 @@ def test_news_in_the_moment_a_viewer_leaves_do_not_keep_the_stream():
         hub = QuietHub(asyncio.get_running_loop())
         viewer = asyncio.create_task(collect(hub))
         await subscribed(hub)
-        await asyncio.sleep(0.01)
         hub._publish([state(1)])
         await asyncio.sleep(0)
         viewer.cancel()
-        await asyncio.wait([viewer], timeout=5)
+        await asyncio.wait([viewer], timeout=60)
         return hub.streams
 
     assert asyncio.run(leave_as_news_come()) == 0
@@ -114,11 +120,11 @@ def test_a_viewer_whose_leaving_was_swallowed_on_the_way_is_not_sent_to():
         viewer = asyncio.create_task(swallow_then_collect(hub))
         await asyncio.sleep(0)
         viewer.cancel()
-        return await asyncio.wait_for(viewer, 5)
+        return await asyncio.wait_for(viewer, 60)
 
     async def swallow_then_collect(hub: Hub) -> list[bytes]:
         with suppress(asyncio.CancelledError):
-            await asyncio.sleep(5)
+            await asyncio.sleep(60)
         return await collect(hub)
 
     assert asyncio.run(look()) == []
@@ -170,7 +176,7 @@ def test_whoever_was_put_out_sees_no_more():
     async def scenario(hub):
         await subscribed(hub)
         hub._publish([state(1)])
-        await asyncio.sleep(0.01)
+        await settled()
         hub._publish([state(2)])
         [subscription] = hub._by_job[JOB]
         subscription.put_out()

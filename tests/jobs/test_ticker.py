@@ -44,7 +44,7 @@ def running(clock, order):
 def round_of(ticker: Ticker) -> None:
     """One tick, and what the polls it sent have said."""
     ticker.tick()
-    wait(list(ticker.polls), timeout=10)
+    wait(list(ticker.polls), timeout=60)
     ticker.collect()
 
 

@@ -111,7 +111,7 @@ def test_the_hubs_own_thread_puts_out(ana_client, now, watcher):
     async def look_on() -> bool:
         hub = Hub(asyncio.get_running_loop())
         one = hub.subscribe(uuid.uuid4(), 7, Standing(key, millis(now - LASTS)))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await one.woken.wait()
         hub.leave(one)
         return one.is_out
