@@ -176,7 +176,7 @@ def save(lease: StageLease) -> None:
     assert call, "a save stage is of a call"
     fetched: list[tuple[Picture, bytes]] = []
     origins = result_origins_of(call.provider)
-    for position, artifact in enumerate(calls.artifacts_of(call)):
+    for artifact in calls.artifacts_of(call):
         got = download.fetch(artifact, own_origins=origins)
         if isinstance(got, download.Refused):
             outcomes.end_unfetched(lease, timezone.now(), code=got.why)
@@ -184,7 +184,7 @@ def save(lease: StageLease) -> None:
         if isinstance(got, download.NotFetched):
             _fetch_later(lease, call, got)
             return
-        fetched.append((_picture_of(call, position, got), got.content))
+        fetched.append((_picture_of(call, got), got.content))
     faultpoints.reach("result_fetched")
     if not _write_files(lease, fetched):
         return
@@ -223,13 +223,16 @@ def _write_files(lease: StageLease, fetched: list[tuple[Picture, bytes]]) -> boo
     return True
 
 
-def _picture_of(call: Call, position: int, got: download.Fetched) -> Picture:
-    """Its position among the job's pictures is given when it is delivered."""
-    job_id = job_id_of(call.work)
+def _picture_of(call: Call, got: download.Fetched) -> Picture:
+    """Its position among the job's pictures is given when it is delivered. The file of each run has
+    a name of its own: whoever slept past the lease writes over no picture that was delivered, and
+    what a dead run left behind is never written again while housekeeping removes it."""
+    job_id, picture_id = job_id_of(call.work), uuid.uuid4()
     return Picture(
+        pk=picture_id,
         job_id=job_id,
         call=call,
-        file=f"pictures/{job_id.hex[:2]}/{job_id.hex}-{call.pk}-{position}.{got.extension}",
+        file=f"pictures/{job_id.hex[:2]}/{job_id.hex}-{picture_id.hex}.{got.extension}",
         media_type=got.media_type,
         width=got.width,
         height=got.height,

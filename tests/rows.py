@@ -223,7 +223,7 @@ def delivered(job: Job, at: datetime, *, picture: bytes | None = None) -> Job:
     width, height = Image.open(io.BytesIO(content)).size
     assert lease.stage.call
     row = pictures._picture_of(
-        lease.stage.call, 0, Fetched(content, "image/png", "png", width, height)
+        lease.stage.call, Fetched(content, "image/png", "png", width, height)
     )
     pictures._write_file(Path(settings.MEDIA_ROOT) / row.file, content)
     outcomes.deliver(lease, [row], at)

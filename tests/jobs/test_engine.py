@@ -2,16 +2,20 @@
 
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 import time_machine
+from django.conf import settings as site
 from django.db import OperationalError
 from django.utils import timezone
 
-from jobs import engine, leases, outcomes, pictures
-from jobs.models import Job, Stage
+from jobs import audit, engine, leases, outcomes, pictures
+from jobs.models import Job, Picture, Stage
 from jobs.ticker import set_aside, wake_due
+from providers import download
 from providers.answers import Accepted, Failed, Rejected, Unknown, Why
+from providers.download import Fetched
 from providers.models import Call
 from providers.states import CallState
 from tests.fakes import made
@@ -294,6 +298,27 @@ def test_a_holder_that_lost_its_lease_delivers_nothing(clock, order, fake, setti
     assert not outcomes.deliver(slept, [], timezone.now())
     assert not leases.release(slept, due_at=timezone.now())
     assert ends(job) == ("running", "", "pending")
+
+
+def test_whoever_slept_over_a_download_writes_over_no_picture(clock, order, fake, monkeypatch):
+    """Its provider may encode the file anew at each download."""
+    job = order()
+    engine.advance(job.pk)
+    outcomes.apply(call_of(job), made(), timezone.now())
+    slept = leases.take(job.pk, timezone.now())
+    contents = iter((b"of the second", b"of the first"))
+
+    def fetch(artifact, own_origins):
+        if timezone.now() < slept.stage.leased_until:
+            clock.move_to(slept.stage.leased_until)
+            engine.advance(job.pk)
+        return Fetched(next(contents), "image/png", "png", 8, 6)
+
+    monkeypatch.setattr(download, "fetch", fetch)
+    pictures.save(slept)
+    picture = Picture.objects.get()
+    assert (Path(site.MEDIA_ROOT) / picture.file).read_bytes() == b"of the second"
+    assert list(audit.violations(timezone.now(), deep=True)) == []
 
 
 def test_a_late_result_is_delivered_and_the_attempt_stays(clock, order, fake, settings):
