@@ -88,11 +88,16 @@ def _do(chore: Chore, now: datetime, seconds: float) -> int:
 # Events: of each kind the newest stays, for that is what a page is drawn from
 
 
-def _repeated(now: datetime) -> QuerySet:
-    """Jobs that ended long ago, by the kinds of event that happened to them more than once."""
+def _old_events(now: datetime) -> QuerySet[Event]:
+    """Of jobs that ended long ago; what happened to them lately is left alone."""
     long_ago = now - settings.EVENTS_KEPT
     old = Event.objects.filter(job__ended_at__lte=long_ago, at__lte=long_ago)
-    groups = old.exclude(name="tidied").order_by().values("job", "name")
+    return old.exclude(name="tidied")
+
+
+def _repeated(now: datetime) -> QuerySet:
+    """By job, the kinds of event that happened to it more than once."""
+    groups = _old_events(now).order_by().values("job", "name")
     return groups.annotate(many=Count("pk")).filter(many__gt=1)
 
 
@@ -102,15 +107,15 @@ def count_events(now: datetime) -> int:
 
 def tidy_events(now: datetime) -> int:
     found = _repeated(now).values_list("job", flat=True)[:BATCH]
-    return sum(_tidy_events_of(job_id) for job_id in dict.fromkeys(found))
+    return sum(_tidy_events_of(job_id, now) for job_id in dict.fromkeys(found))
 
 
 @transaction.atomic
-def _tidy_events_of(job_id: uuid.UUID) -> int:
+def _tidy_events_of(job_id: uuid.UUID, now: datetime) -> int:
     """One event stands in the place of the repeated ones, and for their number: the version of a
     job is that of its events."""
     Job.objects.select_for_update().get(pk=job_id)
-    events = list(Event.objects.filter(job=job_id).exclude(name="tidied").order_by("pk"))
+    events = list(_old_events(now).filter(job=job_id).order_by("pk"))
     newest = {event.name: event.pk for event in events}
     repeated = [event.pk for event in events if event.pk not in newest.values()]
     if repeated:

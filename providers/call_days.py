@@ -13,7 +13,8 @@ An id is taken by its row (`call_reference_once`). Free again, it could be given
 by a webhook or by staff, and with it the picture; providers have taken a failure back before. Few
 calls fail under an id beside the many that succeed, and those stay as well.
 
-Nothing more is expected of what is folded, nobody decided about it, no fallback names it. Reading,
+Nothing more is expected of what is folded, nobody decided about it, no fallback has to do with it.
+Reading,
 summing and deleting is one transaction over locked rows, so that two who fold at the same moment,
 or one who dies, count nothing twice.
 """
@@ -60,11 +61,13 @@ class Sums:
 
 
 def foldable(now: datetime) -> QuerySet[Call]:
-    """Ended long ago, pursued by nobody, contradicted by nothing, named by no later call."""
+    """Ended long ago, pursued by nobody, contradicted by nothing, no fallback nor followed by one:
+    once the later one had gone, the earlier would follow."""
     followed = Call.objects.filter(after=OuterRef("pk"))
     return Call.objects.unsuccessful().filter(
         CAME_TO_NOTHING | GIVEN_UP,
         ~Exists(followed),
+        after=None,
         reference=None,
         late_outcome="",
         poll_at=None,

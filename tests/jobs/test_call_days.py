@@ -123,6 +123,12 @@ def test_a_call_that_a_fallback_names_stays(account, now):
     assert run(now + YEARS) == {}
 
 
+def test_a_fallback_that_brought_nothing_stays_with_what_it_followed(account, now):
+    first, second = (rows.call_of(rows.failed(account, now)) for _ in range(2))
+    Call.objects.filter(pk=second.pk).update(after=first, after_rule="refused", work=first.work)
+    assert run(now + YEARS) == {}
+
+
 def test_what_somebody_refers_to_is_refused_by_the_model_itself(account, now):
     call = rows.call_of(rows.not_fetched(account, now))
     Call.objects.filter(pk=call.pk).update(state="failed", reference=None)

@@ -77,6 +77,17 @@ def test_events_of_a_job_that_goes_on_or_ended_lately_stay(account, now, setting
     assert Event.objects.filter(name="tidied").count() == 0
 
 
+def test_what_happened_lately_to_an_old_job_stays(account, now, settings):
+    job = rows.failed(account, now)
+    at = now + settings.EVENTS_KEPT + DAY
+    for moment in (now, now, at - DAY / 2, at - DAY / 2):
+        changes.note(job.pk, event="fetch_failed", now=moment)
+    assert housekeeping.count_events(at) == 1
+    assert run(at) == {"events": 1}
+    assert Event.objects.filter(name="fetch_failed").count() == 3
+    assert violations(at) == []
+
+
 def test_a_page_says_the_same_after_it(everything, clock, now):
     for job in everything:
         for event in ("busy", "fetch_failed", "overslept", "busy", "fetch_failed"):
