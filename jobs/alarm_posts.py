@@ -127,8 +127,10 @@ class Posts:
 
     def collect(self) -> None:
         for future in [future for future in self.sending if future.done()]:
-            channel, alert, taken_at = self.sending.pop(future)
+            channel, alert, taken_at = self.sending[future]
             channel.follow(alert, future.result(), taken_at)
+            # Only now: where the database is away it is followed in a later round.
+            del self.sending[future]
 
     def close(self) -> None:
         self.pool.shutdown(wait=False)

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from concurrent.futures import wait
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
+from django.db import OperationalError
 
 from jobs import alarm_posts
 from jobs.alarm_posts import CHANNELS, MOST_SENDING, POST_WITHIN, Posts, send_due
@@ -246,6 +248,28 @@ def test_a_server_that_hangs_holds_up_no_other_channel(opened, settings, now, mo
     assert Alert.objects.exclude(mailed_at=None).count() == MOST_SENDING
     let_go.set()
     posts.close()
+
+
+def test_what_was_refused_while_the_database_was_away_is_told_again(
+    opened, settings, now, monkeypatch
+):
+    settings.ALERT_EMAILS, settings.ALERT_URL = ["ops@example.org"], ""
+    opened()
+    follow, posts = alarm_posts.Channel.follow, Posts()
+    monkeypatch.setattr(alarm_posts, "_send_safely", lambda *given: Fate.AWAY)
+    posts.start(now)
+    wait(posts.sending)
+
+    def away(*given):
+        raise OperationalError("the database is away")
+
+    monkeypatch.setattr(alarm_posts.Channel, "follow", away)
+    with pytest.raises(OperationalError):
+        posts.collect()
+    monkeypatch.setattr(alarm_posts.Channel, "follow", follow)
+    posts.collect()
+    posts.close()
+    assert Alert.objects.get().mail_due_at == now + MINUTE
 
 
 def test_two_takers_of_one_message_are_one(opened, now):
