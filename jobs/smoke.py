@@ -7,11 +7,12 @@ It costs what a picture costs, counts in the day of `operator` and in the provid
 provider has one running test at a time, whoever asks for it.
 """
 
+import logging
 import uuid
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import DatabaseError, IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from jobs import leases, wording
@@ -23,6 +24,8 @@ from providers.models import SmokeTest
 from providers.registry import Offer, fallback_offers, offers
 from quotas import accounts
 from quotas.ledger import Refused
+
+log = logging.getLogger(__name__)
 
 PROMPT = "A plain grey circle on a white ground"
 DUTY = "smoke"
@@ -77,8 +80,14 @@ def begin_due(now: datetime) -> list[SmokeTest]:
 
 
 def conclude(now: datetime) -> None:
+    """One that cannot be judged stops no other, nor the look for alerts that comes after it."""
     for test in SmokeTest.objects.running():
-        conclude_one(test, now)
+        try:
+            conclude_one(test, now)
+        except DatabaseError:
+            raise
+        except Exception:
+            log.exception("The smoke test of %s cannot be judged", test.provider)
 
 
 def conclude_one(test: SmokeTest, now: datetime) -> bool:

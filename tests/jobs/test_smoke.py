@@ -89,6 +89,19 @@ def test_a_verdict_is_written_once(run, clock):
     assert SmokeTest.objects.get().ended_at == timezone.now() - HOUR
 
 
+def test_one_that_cannot_be_judged_stops_no_other_nor_the_alerts(run, clock, caplog):
+    odd = SmokeTest(provider="a", model="m", work="image:nonsense", began_at=timezone.now())
+    odd.save()
+    test = smoke.begin(OFFER, timezone.now())
+    engine.advance(job_id_of(test.work))
+    clock.shift(smoke.LASTS)
+    assert alarms.look_if_due(timezone.now())
+    test.refresh_from_db()
+    assert test.ended_at
+    assert Alert.objects.filter(kind=AlertKind.SMOKE).exists()
+    assert "The smoke test of a cannot be judged" in caplog.text
+
+
 def test_a_picture_that_somebody_deleted_was_made(fake, now):
     fake.submits.append(made())
     test = smoke.begin(OFFER, now)
