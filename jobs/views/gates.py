@@ -54,9 +54,15 @@ def resume(request: HttpRequest, provider: str) -> HttpResponse:
 
 
 def doors_of_gate(request: HttpRequest, gate: Gate) -> list[tuple[str, str]]:
-    if not gate.is_paused or not request.user.has_perms((VIEW, CHANGE)):
+    if gate.provider not in known_names() or not request.user.has_perms((VIEW, CHANGE)):
         return []
-    return [(_("Let requests in again"), reverse("admin:resume_provider", args=[gate.provider]))]
+    gates, doors = staff.gates_of(gate.provider), []
+    if not refusals.why_not_paused(gates):
+        doors.append((_("Pause"), reverse("admin:pause_provider", args=[gate.provider])))
+    if not refusals.why_not_let_in(gates):
+        address = reverse("admin:resume_provider", args=[gate.provider])
+        doors.append((_("Let requests in again"), address))
+    return doors
 
 
 def _gates_of(provider: str) -> list[Gate]:

@@ -136,6 +136,19 @@ def test_a_gates_page_leads_to_the_one_that_asks_for_a_reason(staff_client, now)
     assert RESUME not in told.content.decode()
 
 
+def test_a_gates_page_leads_to_the_pause_too(staff_client, now):
+    page = page_of(Gate.objects.create(provider="sandbox", model="m"))
+    assert f'href="{PAUSE}"' in staff_client.get(page).content.decode()
+    gates.pause("sandbox", now)
+    assert PAUSE not in staff_client.get(page).content.decode()
+
+
+def test_the_page_of_a_gate_of_nobody_leads_nowhere(staff_client, now):
+    gates.pause("gone", now)
+    page = staff_client.get(page_of(Gate.objects.get())).content.decode()
+    assert "/admin/dashboard/gone/" not in page
+
+
 def test_nothing_opens_a_gate_without_a_reason(staff_client, now):
     gates.pause("sandbox", now)
     fields = {"action": "resume", "_selected_action": [str(Gate.objects.get(model="").pk)]}
