@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from django.conf import settings
-from django.db.models import Count
+from django.db.models import Case, Count, F, Value, When
 from django.utils.translation import gettext as _
 
 from jobs.board.figures import Flight
@@ -17,8 +17,10 @@ from providers.gates import STAFF, WHOLE
 from providers.models import Call, Gate, SmokeTest
 from providers.money import NOTHING, Spend
 from providers.registry import Offer, fallback_offers, known_names, offers
+from providers.states import CallState
 
 ERRORS_OF = timedelta(hours=24)
+WENT_WELL = (CallState.ACCEPTED, CallState.SUCCEEDED)
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ class Speed:
 
 @dataclass(frozen=True)
 class Answers:
-    """Of the requests sent in the last day: how many, and how many of them ended badly, by kind."""
+    """Of the requests sent in the last day: how many, and how many of them went wrong, by kind;
+    one that was lost and found again is not among these."""
 
     sent: int = 0
     errors: tuple[tuple[str, int], ...] = ()
@@ -111,9 +114,10 @@ def recent_by_offer() -> dict[Offer, Recent]:
 
 def answers_by_provider(now: datetime) -> dict[str, Answers]:
     sent = Call.objects.filter(provider__in=known_names(), sent_at__gt=now - ERRORS_OF)
-    counted = sent.order_by().values("provider", "why").annotate(calls=Count("*"))
+    wrong = Case(When(state__in=WENT_WELL, then=Value("")), default=F("why"))
+    counted = sent.order_by().values("provider", wrong=wrong).annotate(calls=Count("*"))
     by_why: dict[str, dict[str, int]] = defaultdict(dict)
-    for provider, why, calls in counted.values_list("provider", "why", "calls"):
+    for provider, why, calls in counted.values_list("provider", "wrong", "calls"):
         by_why[provider][why] = calls
     return {name: _answers(calls) for name, calls in by_why.items()}
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 
 from jobs.board import smoke_tests, standing
+from providers.answers import Accepted
 from providers.models import Gate, SmokeTest
 from tests import rows
 from tests.jobs.conftest import text_of
@@ -48,6 +49,13 @@ def test_errors_are_counted_by_kind_within_a_day(account, now):
     assert answers.sent == 5
     assert answers.errors == (("its own failure", 3), ("prompt refused", 1))
     assert answers.error_percent == 80
+
+
+def test_a_request_that_was_lost_and_found_is_no_error(account, now):
+    job = rows.lost(account, now)
+    assert standing_of("sandbox", now).answers.errors == (("connection lost or not made", 1),)
+    rows.news(job, Accepted("gen_1"), now + MINUTE)
+    assert standing_of("sandbox", now).answers == standing.Answers(sent=1)
 
 
 @pytest.mark.parametrize(
