@@ -9,7 +9,6 @@ site.stop()
 import json
 import os
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -20,6 +19,8 @@ from pathlib import Path
 from typing import TypeVar
 
 import psutil
+
+from config.drill.stores import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 T = TypeVar("T")
@@ -34,17 +35,6 @@ def wait_until(condition: Callable[[], T], *, seconds: float = 60, every: float 
             return answer
         assert time.monotonic() < end, f"not within {seconds} s"
         time.sleep(every)
-
-
-def free_port() -> int:
-    """Nobody else is given it while this process lives: it stays bound, and a server that sets
-    SO_REUSEADDR, as ours do, may listen on it all the same."""
-    with socket.socket() as kept:
-        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        kept.bind(("127.0.0.1", 0))
-        port = kept.getsockname()[1]
-        kept.detach()
-    return port
 
 
 class Site:

@@ -25,9 +25,14 @@ class Missing(Exception):
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Nobody else is given it while this process lives: it stays bound, and a server that sets
+    SO_REUSEADDR, as ours do, may listen on it all the same."""
+    with socket.socket() as kept:
+        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        kept.bind(("127.0.0.1", 0))
+        port = kept.getsockname()[1]
+        kept.detach()
+    return port
 
 
 class Sqlite:
