@@ -125,7 +125,7 @@ class Internet:
         server, addresses = self._hosts[name]
         sock = ElsewhereSocket(socket.AF_INET)
         sock.claims = addresses.pop(0) if len(addresses) > 1 else addresses[0]
-        sock.settimeout(5)
+        sock.settimeout(30)
         sock.connect(("127.0.0.1", server.port))
         return sock
 

@@ -7,17 +7,17 @@ import pytest
 
 from providers.http import Answer, Client, NoReply, NotSent
 
-DEADLINE = 0.5
-CEILING = 2.5
+# A handshake must be over in time on a busy machine, or the request was not even sent.
+DEADLINES = {"http": 1.0, "https": 2.0}
 BODY = b'{"id": "gen_1"}'
 HEADERS = b"HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n"
 
 
 @contextmanager
-def in_time():
+def in_time(deadline=DEADLINES["http"]):
     started = time.monotonic()
     yield
-    assert time.monotonic() - started < CEILING
+    assert time.monotonic() - started < 5 * deadline
 
 
 @pytest.fixture
@@ -25,9 +25,10 @@ def ask(serve):
     """One exchange with a scripted server within the deadline."""
 
     def exchange(script, scheme="http", **request):
-        with Client() as client, in_time():
+        deadline = DEADLINES[scheme]
+        with Client() as client, in_time(deadline):
             return client.exchange(
-                "POST", serve(script, scheme=scheme).url, total=DEADLINE, **request
+                "POST", serve(script, scheme=scheme).url, total=deadline, **request
             )
 
     return exchange
@@ -47,7 +48,7 @@ def drip_header_without_end(line):
 def drip_body(line):
     line.read_request()
     line.send(HEADERS)
-    line.drip(BODY, every=0.1)
+    line.drip(BODY, every=0.3)
 
 
 def drip_chunks(line):
@@ -91,7 +92,8 @@ def test_request_that_is_read_slowly_ends_at_the_total_deadline(ask, scheme):
 def test_handshake_that_hangs_ends_at_the_total_deadline(serve):
     server = serve(lambda line: line.hang(), scheme="https", shake=False)
     with Client() as client, in_time():
-        assert isinstance(client.exchange("POST", server.url, total=DEADLINE), NotSent)
+        reply = client.exchange("POST", server.url, total=DEADLINES["http"])
+    assert isinstance(reply, NotSent)
 
 
 def test_slow_answer_within_the_deadline_is_read(serve):
@@ -130,7 +132,7 @@ def test_kept_connection_keeps_each_deadline_anew(serve):
     with Client() as client:
         assert isinstance(client.exchange("GET", server.url, total=20), Answer)
         with in_time():
-            client.exchange("GET", server.url, total=DEADLINE)
+            client.exchange("GET", server.url, total=DEADLINES["http"])
     assert len(server.lines) == 1
 
 

@@ -224,7 +224,7 @@ def test_closed_port_is_asked_again():
 
 @pytest.mark.parametrize("part", ["headers", "body"])
 def test_drip_ends_at_the_total_deadline(fetch_from, settings, scheme, part):
-    settings.FETCH_TIMEOUT = 0.5
+    settings.FETCH_TIMEOUT = 1
 
     def drip(line):
         line.read_head()
@@ -234,21 +234,21 @@ def test_drip_ends_at_the_total_deadline(fetch_from, settings, scheme, part):
 
     started = time.monotonic()
     assert fetch_from(drip, scheme) == NotFetched("no_answer")
-    assert time.monotonic() - started < 2.5
+    assert time.monotonic() - started < 5 * settings.FETCH_TIMEOUT
 
 
 def test_deadline_is_one_for_all_hops(serve, settings):
-    settings.FETCH_TIMEOUT = 0.5
+    settings.FETCH_TIMEOUT = 1
 
     def redirect_slowly(line):
         line.read_head()
-        line.server.over.wait(0.3)
+        line.server.over.wait(0.4)
         line.answer(302, b"", Location="/again")
 
     server, started = serve(redirect_slowly), time.monotonic()
     got = fetch(Artifact(url=server.url), own_origins=frozenset({server.url}))
     assert got == NotFetched("no_answer")
-    assert time.monotonic() - started < 2.5
+    assert time.monotonic() - started < 5 * settings.FETCH_TIMEOUT
 
 
 # Inline results

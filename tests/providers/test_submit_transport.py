@@ -14,11 +14,6 @@ CREATED = b'{"id": "gen_1", "status": "pending"}'
 PAGE = b"<html><h1>502 Bad Gateway</h1></html>"
 
 
-@pytest.fixture(autouse=True)
-def short_waits(settings):
-    settings.READ_TIMEOUT = 0.15
-
-
 @pytest.fixture
 def short_connect(settings):
     settings.CONNECT_TIMEOUT = 0.15
@@ -215,6 +210,8 @@ LOST = {
     "bad_gzip": sends(answer_bytes(201, CREATED, Content_Encoding="gzip")),
     "error_cut": sends(answer_bytes(402, CREATED)[:-5]),
 }
+# Nothing but our own patience ends these; on a busy machine all others need more of it.
+HELD = {"hang_unread", "hang_read", "stalled_headers", "stalled_body", "no_body"}
 
 
 def assert_lost(outcome):
@@ -222,14 +219,21 @@ def assert_lost(outcome):
     assert (outcome.why.kind, outcome.why.rule) == ("transport", "lost")
 
 
-@pytest.mark.parametrize("event", LOST)
+@pytest.fixture(params=LOST)
+def event(request, settings):
+    if request.param in HELD:
+        settings.READ_TIMEOUT = 0.15
+    return request.param
+
+
 def test_anything_lost_after_connect_is_unknown(submit, serve, scheme, event):
     server = serve(LOST[event], scheme=scheme)
     assert_lost(submit(server.url))
+    server.over.set()
+    server.all_received(connections=1)
     assert len(server.lines) == 1
 
 
-@pytest.mark.parametrize("event", LOST)
 def test_no_setting_makes_a_lost_answer_a_rejection(submit, serve, settings, event):
     settings.HTTP_ERRORS_REJECT = True
     assert_lost(submit(serve(LOST[event]).url))
@@ -320,5 +324,5 @@ def test_answer_is_taken_although_the_server_stopped_reading(submit, serve):
 
 
 def test_pouring_of_continues_ends_with_the_deadline(submit, serve, settings):
-    settings.SUBMIT_TIMEOUT = 0.3
+    settings.SUBMIT_TIMEOUT = 1
     assert_lost(submit(serve(after_request(pour_continues)).url))
