@@ -2,7 +2,6 @@
 
 import socket
 import ssl
-import time
 from urllib.parse import urlsplit
 
 import pytest
@@ -10,7 +9,10 @@ import requests
 import trustme
 
 from providers.sandbox.server import SandboxServer
+from tests.site_process import wait_until
 
+# For what comes at once, on a machine that is busy with other things.
+PATIENCE = 30
 SECONDS = 0.04
 MINUTE = 0.005
 
@@ -32,36 +34,33 @@ class Client:
     def submit(self, fault="ok", work="image:1", key=None, **changes):
         headers = {**self.key, "X-Sandbox-Fault": fault, "X-Sandbox-Work": work, **(key or {})}
         return self.session.post(
-            f"{self.url}/v1/media", json=self.order(**changes), headers=headers, timeout=5
+            f"{self.url}/v1/media", json=self.order(**changes), headers=headers, timeout=PATIENCE
         )
 
     def get(self, path, **query):
-        return self.session.get(f"{self.url}{path}", params=query, headers=self.key, timeout=5)
+        return self.session.get(
+            f"{self.url}{path}", params=query, headers=self.key, timeout=PATIENCE
+        )
 
     def poll(self, generation_id):
         return self.get(f"/v1/media/{generation_id}")
 
     def wait_for(self, generation_id, *statuses):
         """The first answer with one of these statuses; any other answer is asked again."""
-        give_up_at = time.monotonic() + 10
-        while time.monotonic() < give_up_at:
+
+        def look():
             try:
                 reply = self.poll(generation_id)
-                if reply.status_code == 200 and reply.json()["status"] in statuses:
-                    return reply.json()
             except requests.ConnectionError:
-                pass
-            time.sleep(0.01)
-        raise AssertionError(f"{generation_id} never was {statuses}")
+                return None
+            is_there = reply.status_code == 200 and reply.json()["status"] in statuses
+            return reply.json() if is_there else None
 
-    def wait_until_listed(self):
-        """The history's rows, once there are any."""
-        give_up_at = time.monotonic() + 10
-        while time.monotonic() < give_up_at:
-            if rows := self.get("/v1/history/generations").json()["items"]:
-                return rows
-            time.sleep(0.01)
-        raise AssertionError("nothing was ever listed")
+        return wait_until(look)
+
+    def listed(self):
+        """The history's rows."""
+        return self.get("/v1/history/generations").json()["items"]
 
     def finish(self, fault="ok", **order):
         generation_id = self.submit(fault, **order).json()["id"]
@@ -70,11 +69,13 @@ class Client:
     def fetch(self, answer, **kwargs):
         """The picture's file, asked for without any key."""
         entries = answer["data"] if isinstance(answer["data"], list) else [answer["data"]]
-        return self.session.get(entries[0]["url"], timeout=5, allow_redirects=False, **kwargs)
+        return self.session.get(
+            entries[0]["url"], timeout=PATIENCE, allow_redirects=False, **kwargs
+        )
 
     def ledger(self, work=None):
         query = {"work": work} if work else {}
-        reply = self.session.get(f"{self.url}/_ledger", params=query, timeout=5)
+        reply = self.session.get(f"{self.url}/_ledger", params=query, timeout=PATIENCE)
         return reply.json()
 
     def booked(self, work="image:1"):
@@ -84,7 +85,7 @@ class Client:
 
     def open_socket(self):
         parts = urlsplit(self.url)
-        raw = socket.create_connection((parts.hostname, parts.port), timeout=5)
+        raw = socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE)
         if parts.scheme == "http":
             return raw
         context = ssl.create_default_context(cafile=str(self.ca_file))

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import requests
 
+from tests.providers.sandbox.conftest import PATIENCE
+
 ROOT = Path(__file__).resolve().parents[3]
 QUICK = ("--seconds", "0.05", "--minute", "0.01")
 
@@ -42,7 +44,7 @@ def run_sandbox(tmp_path):
 
 
 def url_of(process):
-    ready, _, _ = select.select([process.stdout], [], [], 20)
+    ready, _, _ = select.select([process.stdout], [], [], PATIENCE)
     line = process.stdout.readline() if ready else ""
     assert line.startswith("sandbox: http"), line or process.stderr.read()
     return line.split()[1]
@@ -53,14 +55,14 @@ def submit(url, **kwargs):
         f"{url}/v1/media",
         json={"model": "m", "async": True, "input": {"prompt": "a fox"}},
         headers={"Authorization": "Bearer k", "X-Sandbox-Work": "image:1"},
-        timeout=5,
+        timeout=PATIENCE,
         **kwargs,
     )
 
 
 def refusal_of(process):
     """The one line on stderr of a command that would not start."""
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert len(said.strip().splitlines()) == 1, said
     return said
@@ -72,7 +74,7 @@ def test_a_signal_ends_it_within_a_second(run_sandbox, number):
     submit(url_of(process))
     sent_at = time.monotonic()
     process.send_signal(number)
-    assert process.wait(timeout=10) == 0
+    assert process.wait(timeout=PATIENCE) == 0
     assert time.monotonic() - sent_at < 5
 
 
@@ -87,7 +89,7 @@ def submit_until_it_dies(url):
 
 
 def seen_by(url: str) -> int:
-    return len(requests.get(f"{url}/_ledger", timeout=5).json()["asked"].get("image:1", []))
+    return len(requests.get(f"{url}/_ledger", timeout=PATIENCE).json()["asked"].get("image:1", []))
 
 
 def test_kill_9_under_load_leaves_no_execution_unbilled(run_sandbox):
@@ -98,8 +100,8 @@ def test_kill_9_under_load_leaves_no_execution_unbilled(run_sandbox):
         while seen_by(url) < 40:
             assert process.poll() is None
         process.kill()
-        learned = {each for client in clients for each in client.result(timeout=10)}
-    bill = requests.get(f"{url_of(run_sandbox('--port', '0'))}/_ledger", timeout=5).json()
+        learned = {each for client in clients for each in client.result(timeout=2 * PATIENCE)}
+    bill = requests.get(f"{url_of(run_sandbox('--port', '0'))}/_ledger", timeout=PATIENCE).json()
     executed = {row["id"] for row in bill["generations"]}
     assert learned
     assert learned <= executed

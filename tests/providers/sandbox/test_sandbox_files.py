@@ -8,6 +8,7 @@ import requests
 from PIL import Image
 
 from providers.sandbox.drawing import draw_picture
+from tests.providers.sandbox.conftest import PATIENCE
 
 
 def test_the_file_is_the_picture_of_the_prompt(anywhere):
@@ -24,7 +25,9 @@ def test_the_file_honours_the_aspect_ratio(client):
 def test_the_file_comes_from_the_origin_the_client_knows(client):
     generation_id = client.finish()["id"]
     headers = {**client.key, "Host": f"localhost:{client.server.port}"}
-    reply = client.session.get(f"{client.url}/v1/media/{generation_id}", headers=headers, timeout=5)
+    reply = client.session.get(
+        f"{client.url}/v1/media/{generation_id}", headers=headers, timeout=PATIENCE
+    )
     entries = reply.json()["data"]
     entry = entries[0] if isinstance(entries, list) else entries
     assert entry["url"].startswith(f"http://localhost:{client.server.port}/f/")

@@ -7,6 +7,8 @@ import requests
 
 from providers.sandbox.faults import fault_named
 from providers.sandbox.routes import SLOW_MINUTES
+from tests.providers.sandbox.conftest import PATIENCE
+from tests.site_process import wait_until
 
 READY = ["ok", "slow_14", "slow_16", "slow_40", "poll_flaky", "status_new", "result_cut"]
 
@@ -71,9 +73,7 @@ def test_text_only_completes_with_words(client):
 
 def test_an_unknown_status_word_comes_first(client):
     generation_id = client.submit("status_new").json()["id"]
-    give_up_at = time.time() + 5
-    while time.time() < client.ledger()["generations"][0]["completes_at"] < give_up_at:
-        time.sleep(0.005)
+    wait_until(lambda: time.time() >= client.ledger()["generations"][0]["completes_at"])
     words = [client.poll(generation_id).json()["status"] for _ in range(2)]
     assert words == ["upscaling", "completed"]
 
@@ -126,7 +126,7 @@ def test_an_unknown_id_is_404_in_polzas_shape(client):
     ["/v1/media/gen_1", "/v1/history/generations", "/v1/history/generations/gen_1", "/v1/balance"],
 )
 def test_reading_needs_a_key(client, path):
-    reply = client.session.get(f"{client.url}{path}", timeout=5)
+    reply = client.session.get(f"{client.url}{path}", timeout=PATIENCE)
     assert reply.status_code == 401
 
 

@@ -2,7 +2,6 @@
 
 import socket
 import sqlite3
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -10,13 +9,8 @@ import requests
 import urllib3
 
 from providers.sandbox.server import SandboxServer
-
-
-def wait_until(condition):
-    give_up_at = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < give_up_at
-        time.sleep(0.01)
+from tests.providers.sandbox.conftest import PATIENCE
+from tests.site_process import wait_until
 
 
 def read_to_the_end(held):
@@ -58,7 +52,9 @@ def test_one_silent_handshake_holds_up_nobody(start_sandbox):
 
 def test_plain_http_to_the_tls_port_harms_nobody(start_sandbox):
     client = start_sandbox("https")
-    with socket.create_connection(("127.0.0.1", client.server.port), timeout=5) as connection:
+    with socket.create_connection(
+        ("127.0.0.1", client.server.port), timeout=PATIENCE
+    ) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
         assert not connection.recv(4096).startswith(b"HTTP/1.1 200")
     assert client.submit().ok

@@ -1,12 +1,16 @@
 """Each fault of the submit does on the wire what it says, and books what the table says."""
 
+import json
 import socket
 import time
 
 import pytest
 import requests
 
+from providers.sandbox import wire
 from providers.sandbox.faults import FAULTS, fault_named
+from tests.providers.sandbox.conftest import PATIENCE
+from tests.site_process import wait_until
 
 REFUSALS = [
     ("http_401", 401, "UNAUTHORIZED"),
@@ -94,10 +98,10 @@ def test_requests_reports_a_dropped_line_as_a_lost_connection(anywhere):
 
 def test_hang_after_executes_and_stays_silent(anywhere):
     with anywhere.send_raw("hang_after") as connection:
+        wait_until(lambda: anywhere.booked() == books("hang_after"))
         connection.settimeout(0.3)
         with pytest.raises(TimeoutError):
             connection.recv(1)
-    assert anywhere.booked() == books("hang_after")
 
 
 def test_cut_body_promises_more_than_it_sends(anywhere):
@@ -126,11 +130,20 @@ def test_requests_cannot_read_a_cut_answer(client, fault):
         client.submit(fault)
 
 
-def test_drip_sends_single_bytes(anywhere):
+def test_drip_sends_one_byte_and_rests(anywhere, monkeypatch):
+    monkeypatch.setattr(wire, "DRIP_PAUSE", 600)
     with anywhere.send_raw("drip") as connection:
         assert connection.recv(4096) == b"H"
-        assert connection.recv(4096) == b"T"
     assert anywhere.booked() == books("drip")
+
+
+def test_drip_is_the_whole_answer_in_the_end(anywhere, monkeypatch):
+    monkeypatch.setattr(wire, "DRIP_PAUSE", 0.001)
+    with anywhere.send_raw("drip") as connection:
+        received, _ = read_to_the_end(connection)
+    head, _, body = received.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 ")
+    assert json.loads(body)["status"] == "pending"
 
 
 def test_a_redirect_points_elsewhere(client):
@@ -138,7 +151,7 @@ def test_a_redirect_points_elsewhere(client):
         f"{client.url}/v1/media",
         json=client.order(),
         headers={**client.key, "X-Sandbox-Fault": "redirect_303", "X-Sandbox-Work": "image:1"},
-        timeout=5,
+        timeout=PATIENCE,
         allow_redirects=False,
     )
     assert reply.status_code == 303
@@ -222,7 +235,9 @@ def test_bad_fields_are_refused(client, changes, status):
 
 @pytest.mark.parametrize("body", [b"{", b"[]", b"{}", b'{"model": "m", "input": 3}', b"\xff"])
 def test_a_body_that_is_no_order_is_refused(client, body):
-    reply = client.session.post(f"{client.url}/v1/media", data=body, headers=client.key, timeout=5)
+    reply = client.session.post(
+        f"{client.url}/v1/media", data=body, headers=client.key, timeout=PATIENCE
+    )
     assert reply.status_code == 400
 
 
