@@ -67,19 +67,16 @@ def forget_probe() -> None:
 
 
 def cluster_is_alive(now: datetime) -> bool:
-    row = Heartbeat.objects.filter(name="worker").first()
-    return bool(row and _beat_within(row.beat_at, _cluster_silent_after(), now))
+    return says_alive("worker", _beat_of("worker"), now)
 
 
 def ticker_is_alive(now: datetime) -> bool:
-    row = Heartbeat.objects.filter(name="ticker").first()
-    return bool(row and _beat_within(row.beat_at, TICKER_SILENT_AFTER, now))
+    return says_alive("ticker", _beat_of("ticker"), now)
 
 
 def is_silent(name: str, now: datetime) -> bool:
     """For so long that staff are told. Workers that hold a stage are at work."""
-    beat_at = Heartbeat.objects.filter(name=name).values_list("beat_at", flat=True).first()
-    if _beat_within(beat_at, TOLD_AFTER, now):
+    if _beat_within(_beat_of(name), TOLD_AFTER, now):
         return False
     return name == "ticker" or not Stage.objects.leased(now).exists()
 
@@ -87,19 +84,23 @@ def is_silent(name: str, now: datetime) -> bool:
 def site_moves(now: datetime) -> bool:
     """One query for a page; two where nobody answers, since workers may all be busy sending."""
     beats = dict(Heartbeat.objects.values_list("name", "beat_at"))
-    if not _beat_within(beats.get("ticker"), TICKER_SILENT_AFTER, now):
+    if not says_alive("ticker", beats.get("ticker"), now):
         return False
-    if _beat_within(beats.get("worker"), _cluster_silent_after(), now):
+    if says_alive("worker", beats.get("worker"), now):
         return True
     return Stage.objects.leased(now).exists()
 
 
-def silent_after(name: str) -> timedelta:
-    return TICKER_SILENT_AFTER if name == "ticker" else _cluster_silent_after()
+def says_alive(name: str, beat_at: datetime | None, now: datetime) -> bool:
+    """Whether a beat at that instant is a sign that it lives now."""
+    cluster_silent_after = settings.PROBE_TIMEOUT + 2 * settings.PROBE_EVERY + 5
+    is_ticker = name == "ticker"
+    limit = TICKER_SILENT_AFTER if is_ticker else timedelta(seconds=cluster_silent_after)
+    return _beat_within(beat_at, limit, now)
 
 
-def _cluster_silent_after() -> timedelta:
-    return timedelta(seconds=settings.PROBE_TIMEOUT + 2 * settings.PROBE_EVERY + 5)
+def _beat_of(name: str) -> datetime | None:
+    return Heartbeat.objects.filter(name=name).values_list("beat_at", flat=True).first()
 
 
 def _beat_within(beat_at: datetime | None, limit: timedelta, now: datetime) -> bool:

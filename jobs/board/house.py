@@ -1,7 +1,7 @@
 """Whether the site moves: the signs of life of its processes, and its schedules."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.utils.translation import gettext as _
 from django_q.models import Schedule, Task
@@ -34,10 +34,7 @@ class Planned:
 def signs(now: datetime) -> list[Sign]:
     beats = dict(Heartbeat.objects.values_list("name", "beat_at"))
     titles = {"worker": _("Worker cluster"), "ticker": _("Ticker")}
-    return [
-        _sign(title, beats.get(name), heartbeats.silent_after(name), now)
-        for name, title in titles.items()
-    ]
+    return [_sign(name, title, beats.get(name), now) for name, title in titles.items()]
 
 
 def busy_stages(now: datetime) -> int:
@@ -72,10 +69,10 @@ def _planned(row: Schedule, failure: Task | None) -> Planned:
     return Planned(row.name or row.func, row.next_run, result, bool(failure), stopped)
 
 
-def _sign(name: str, beat_at: datetime | None, limit: timedelta, now: datetime) -> Sign:
-    is_alive = bool(beat_at and now - beat_at < limit)
+def _sign(name: str, title: str, beat_at: datetime | None, now: datetime) -> Sign:
+    is_alive = heartbeats.says_alive(name, beat_at, now)
     if beat_at is None:
         word = _("no sign of life yet")
     else:
         word = _("alive") if is_alive else _("silent")
-    return Sign(name, word, is_alive, beat_at)
+    return Sign(title, word, is_alive, beat_at)

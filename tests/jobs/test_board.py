@@ -189,6 +189,11 @@ def test_signs_of_life(alive, now):
     assert [sign.word for sign in house.signs(now)] == ["silent", "silent"]
 
 
+def test_a_sign_from_before_the_clock_was_set_back_is_none_of_life(alive, now):
+    alive(ahead=timedelta(hours=1))
+    assert [sign.word for sign in house.signs(now)] == ["silent", "silent"]
+
+
 def test_schedules_tell_of_their_last_failure(now):
     Schedule.objects.create(name="a", func="x.y")
     Schedule.objects.create(name="b", func="x.y", task="b" * 32)
