@@ -63,11 +63,12 @@ PASSWORD_RESET = strict("password reset", 3, TEN_MINUTES)
 SECOND_FACTOR = strict("second factor", 10, MINUTE)
 SIGN_IN_NAME = Rule("sign-in by name", 20, TEN_MINUTES)
 
-# They tell machines that the site lives, and pages what has changed: each costs next to nothing,
-# and streams have a bound of their own (LIVE_STREAMS). Static files never come as far as this.
-UNLIMITED = frozenset({"healthz", "readyz", "job_stream"})
-# What a page asks for by itself, or many of at once.
+# They tell machines that the site lives. Static files never come as far as this.
+UNLIMITED = frozenset({"healthz", "readyz"})
+# What a page asks for by itself, or many of at once. How many streams are open has a bound of its
+# own (LIVE_STREAMS), which one that is another's, or is closed at once, never comes to.
 INSTEAD_OF_PAGES = {
+    "job_stream": POLLS,
     "picture_file": PICTURES,
     "picture_thumbnail": PICTURES,
     "hook": HOOKS,

@@ -131,7 +131,7 @@ def test_a_forged_cookie_is_none(clock, cookie):
 @pytest.mark.parametrize(
     "path", ["/healthz", "/readyz", "/jobs/00000000-0000-0000-0000-000000000000/stream"]
 )
-def test_health_and_streams_are_not_limited(clock, path):
+def test_health_and_streams_are_no_pages(clock, path):
     visitor = visitor_of("v1")
     statuses(visitor, 101)
     assert 429 not in statuses(visitor, 20, path)
@@ -142,6 +142,7 @@ def test_polls_have_a_rule_of_their_own(clock):
     for _ in range(600):
         limiter().check([Window(limits.POLLS.person, "visitor v1")])
     assert is_limited(visitor.get("/", headers=HTMX))
+    assert is_limited(visitor.get("/jobs/00000000-0000-0000-0000-000000000000/stream"))
     assert not is_limited(visitor.get("/"))
 
 
