@@ -87,7 +87,7 @@ def account(ana, now):
 def postgres_url() -> str:
     url = os.environ.get("TEST_DATABASE_URL", POSTGRES)
     with suppress(psycopg.OperationalError):
-        psycopg.connect(url, connect_timeout=3).close()
+        psycopg.connect(url, connect_timeout=30).close()
         return url
     return _do_without("PostgreSQL", "TEST_DATABASE_URL", POSTGRES)
 
@@ -95,7 +95,7 @@ def postgres_url() -> str:
 @pytest.fixture(scope="session")
 def redis_url() -> str:
     url = os.environ.get("TEST_REDIS_URL", REDIS)
-    client = redis.Redis.from_url(url, socket_connect_timeout=3)
+    client = redis.Redis.from_url(url, socket_connect_timeout=30)
     with closing(client), suppress(redis.RedisError):
         client.ping()
         return url

@@ -53,7 +53,7 @@ def migrate(database: Database, data_dir: Path) -> None:
         cwd=ROOT,
         env=database.environment(data_dir),
         check=True,
-        timeout=120,
+        timeout=300,
     )
 
 

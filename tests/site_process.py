@@ -68,7 +68,7 @@ class Site:
     def env(self) -> dict[str, str]:
         return os.environ | self.settings
 
-    def run(self, *arguments: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, seconds: float = 180) -> subprocess.CompletedProcess[str]:
         """One command of the site, such as run("audit", "--json")."""
         return subprocess.run(
             [sys.executable, "manage.py", *arguments],
