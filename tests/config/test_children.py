@@ -17,7 +17,7 @@ def ended(tmp_path, monkeypatch):
 
     def run(*command: str) -> None:
         child = Child.start(Role("part", command))
-        child.popen.wait(25)
+        child.popen.wait(120)
         child.end_group()
         assert child.popen.returncode == 0
 
@@ -56,7 +56,7 @@ def test_the_server_answers_at_once_twice_as_many_as_there_may_be_open_pages():
         env=os.environ | {"LIVE_STREAMS": str(most + 1)},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
         check=False,
     )
     assert f"LIVE_STREAMS must be from 0 to {most}" in refused.stderr

@@ -63,7 +63,7 @@ def pages_over(rows: int, database: Database, folder) -> Seen:
     }
     command = [sys.executable, "-m", "tests.jobs.board_plans", str(rows)]
     done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=180, check=True
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=True
     )
     return json.loads(done.stdout)
 

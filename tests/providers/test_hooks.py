@@ -271,7 +271,7 @@ def test_webhook_is_kept_once_whoever_brings_it(each_database, tmp_path):
         env=each_database.environment(tmp_path),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr

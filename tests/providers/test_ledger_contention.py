@@ -17,7 +17,7 @@ def contend(database, mode, folder):
         env=database.environment(folder),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -49,7 +49,7 @@ def run_together(*works) -> list:
     barrier, answers = fork.Barrier(len(works)), fork.Queue()
 
     def child(number: int) -> None:
-        barrier.wait(60)
+        barrier.wait(300)
         try:
             answers.put((number, works[number]()))
         except Exception as exc:
@@ -59,9 +59,9 @@ def run_together(*works) -> list:
     children = [fork.Process(target=child, args=(number,)) for number in range(len(works))]
     for process in children:
         process.start()
-    found = dict(answers.get(timeout=120) for _ in children)
+    found = dict(answers.get(timeout=300) for _ in children)
     for process in children:
-        process.join(10)
+        process.join(60)
     return [found[number] for number in range(len(works))]
 
 
@@ -180,7 +180,7 @@ def race(*, roll_back: bool) -> dict:
         thread.start()
         wait_until(someone_waits)
         transaction.set_rollback(roll_back)
-    thread.join(30)
+    thread.join()
     return second
 
 

@@ -45,7 +45,7 @@ def contend(database: Database, mode: str, folder, module: str = "tests.quotas.c
         env=database.environment(folder),
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr
