@@ -3,10 +3,10 @@
 from datetime import timedelta
 
 import pytest
+import time_machine
 from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 
 from quotas.accounts import account_of_visitor, ensure_saved
 from quotas.alerts import close_alert, open_alert
@@ -14,10 +14,11 @@ from quotas.ledger import balance_of, reserve, utc_day
 from quotas.models import Account, Alert, AlertKind, Allowance, Attempt, Grant, Plan
 
 
-@pytest.fixture
-def now():
-    """The pages ask the clock which day is today."""
-    return timezone.now()
+@pytest.fixture(autouse=True)
+def _noon(now):
+    """The pages ask the clock which day is today, and midnight must not come in between."""
+    with time_machine.travel(now, tick=False):
+        yield
 
 
 @pytest.fixture

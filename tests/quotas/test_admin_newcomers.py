@@ -1,15 +1,21 @@
 """Staff see which networks new visitors came from, and change nothing there."""
 
 import pytest
+import time_machine
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 
 from quotas.accounts import account_of_visitor, ensure_saved
 from quotas.models import Newcomer
 from quotas.newcomers import take_seat
 
 LIST = "/admin/quotas/newcomer/"
+
+
+@pytest.fixture(autouse=True)
+def _noon(now):
+    with time_machine.travel(now, tick=False):
+        yield
 
 
 @pytest.fixture
@@ -19,9 +25,8 @@ def pages(client, staff):
 
 
 @pytest.fixture
-def come(db):
+def come(db, now):
     def come(count: int) -> None:
-        now = timezone.now()
         for number in range(count):
             account = ensure_saved(account_of_visitor(f"{count}-{number}"), now=now)
             assert take_seat(account=account, network=f"192.0.2.{number}", now=now)
