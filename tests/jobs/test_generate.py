@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -290,7 +291,7 @@ def test_a_429_is_no_end(run, sandbox, meanwhile):
 def test_timeout_is_3_and_the_job_goes_on(run, sandbox, meanwhile, monkeypatch):
     meanwhile(send, lambda: None, lambda: None)
     seconds = iter([0.0, 0.1, 0.1, 0.6, 0.6, 1.1])
-    monkeypatch.setattr(generate.time, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(generate, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
     ended = run("a fox", "--wait", "--timeout", "1", "--json")
     assert (ended.code, ended.json["state"]) == (3, "running")
     assert ended.err == "generate: the time is over, the job is running and goes on\n"

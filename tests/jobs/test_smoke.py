@@ -1,7 +1,9 @@
 """The smoke test is a real order; its verdict is written once and told by an alert."""
 
+import time
 from collections.abc import Callable
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.core import mail
@@ -221,7 +223,8 @@ def call(monkeypatch, capsys, clock) -> Callable:
         clock.shift(timedelta(seconds=1))
 
     def call(*arguments: str) -> tuple[int, str]:
-        monkeypatch.setattr(command.time, "sleep", pause)
+        clock_of_command = SimpleNamespace(monotonic=time.monotonic, sleep=pause)
+        monkeypatch.setattr(command, "time", clock_of_command)
         try:
             call_command("smoke", *arguments)
         except SystemExit as exc:
