@@ -15,15 +15,16 @@ TYPED = "What must not be lost"
 
 @contextmanager
 def database_away(room):
-    """A folder lies where its file was."""
+    """A way to a folder is where its file was; never nothing, or SQLite would begin a new one."""
     file = Path(room.site.settings["DATA_DIR"]) / "counterfoil.sqlite3"
-    aside = file.rename(file.with_suffix(".aside"))
-    file.mkdir()
+    aside, astray = file.with_suffix(".aside"), file.with_suffix(".astray")
+    aside.hardlink_to(file)
+    astray.symlink_to(file.parent)
+    astray.replace(file)
     try:
         yield
     finally:
-        file.rmdir()
-        aside.rename(file)
+        aside.replace(file)
 
 
 def fill_form(page) -> None:
