@@ -99,7 +99,7 @@ class ShowRoom:
         import requests
 
         cookies = {cookie["name"]: cookie["value"] for cookie in self.cookies(sight.person)}
-        return requests.get(self.url + sight.path, cookies=cookies, timeout=10).text
+        return requests.get(self.url + sight.path, cookies=cookies, timeout=60).text
 
     def _serve(self, port: str, **settings: str) -> subprocess.Popen[bytes]:
         options = ("--interface", "asginl", "--port", port, "--log-level", "warning")
@@ -117,7 +117,7 @@ def _answers(url: str) -> bool:
 
     try:
         return requests.get(url, timeout=5).ok
-    except requests.ConnectionError:
+    except requests.RequestException:
         return False
 
 

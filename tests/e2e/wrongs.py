@@ -38,9 +38,9 @@ def answer(
     """To a form as that person sends it, once filled in well and then with these fields."""
     with requests.Session() as session:
         session.cookies.set("sessionid", room.sessions.get(person, ""))
-        page = session.get(f"{room.url}/images/new", timeout=10)
+        page = session.get(f"{room.url}/images/new", timeout=60)
         hidden = dict(HIDDEN.findall(page.text))
-        sent = session.post(room.url + path, {**hidden, **GOOD, **fields}, timeout=10)
+        sent = session.post(room.url + path, {**hidden, **GOOD, **fields}, timeout=60)
     assert sent.status_code == status
     return sent.text
 
@@ -57,10 +57,10 @@ def limited(room: ShowRoom) -> dict[str, str]:
 def until_limited(url: str, path: str, **fields: str) -> str:
     """Somebody new sends the same form until it is refused."""
     with requests.Session() as session:
-        page = session.get(f"{url}/images/new", timeout=10)
+        page = session.get(f"{url}/images/new", timeout=60)
         form = {**dict(HIDDEN.findall(page.text)), **fields}
         for _ in range(102):
-            sent = session.post(url + path, form, timeout=10, allow_redirects=False)
+            sent = session.post(url + path, form, timeout=60, allow_redirects=False)
             if sent.status_code == 429:
                 return sent.text
     raise AssertionError(f"{path} is not limited")
