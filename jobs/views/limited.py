@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 
 from jobs.forms import PictureForm
 from jobs.htmx import wants_part
-from jobs.limits import UNREADABLE
+from jobs.limits import UNREADABLE, endpoint_of
 from jobs.views.pages import show
 from jobs.views.sign_in import SignInForm
 from quotas.limiter import Limited
@@ -89,8 +89,10 @@ def _sign_in(request: HttpRequest, says: str) -> HttpResponse:
 
 def _message(request: HttpRequest, says: str) -> HttpResponse:
     response = render(request, "ui/_limited.html", {"says": says}, status=STATUS)
-    response["HX-Retarget"] = ".messages"
-    response["HX-Reswap"] = "innerHTML"
+    # The admin's pages have no such place.
+    if not endpoint_of(request).startswith("admin:"):
+        response["HX-Retarget"] = ".messages"
+        response["HX-Reswap"] = "innerHTML"
     return response
 
 

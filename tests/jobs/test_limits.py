@@ -304,6 +304,16 @@ class TestRefusal:
         assert refused["HX-Retarget"] == ".messages"
         assert text_of(refused).startswith("Too many tries")
 
+    def test_the_dashboard_is_given_no_message_it_has_no_place_for(self, clock, staff_client):
+        """htmx would tell it nothing at all; so it says by itself that it is as of before."""
+        staff_client.get("/")
+        key = f"user {staff_client.session['_auth_user_id']}"
+        for _ in range(limits.POLLS.person.most):
+            limiter().check([Window(limits.POLLS.person, key)])
+        refused = staff_client.get("/admin/dashboard/", headers=HTMX)
+        assert is_limited(refused)
+        assert "HX-Retarget" not in refused
+
     def test_nobody_in_between_keeps_it(self, clock):
         assert "no-cache" in self.refused()["Cache-Control"]
 
