@@ -17,7 +17,7 @@ from quotas.models import Account, Allowance, Attempt
 from tests import rows
 from tests.jobs.conftest import HTMX, text_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 
 NEW = "/images/new"
 FIELDS = {"prompt": "A lighthouse at dusk", "aspect_ratio": "3:2", "form_key": "k" * 32}
