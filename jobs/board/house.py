@@ -14,7 +14,8 @@ MOST_SCHEDULES = 50
 
 @dataclass(frozen=True)
 class Sign:
-    """`word` says whether it lives; nobody is called dead who only never spoke."""
+    """`word` says whether it lives; nobody is called dead who only never spoke, nor silent who is
+    at work."""
 
     name: str
     word: str
@@ -31,10 +32,13 @@ class Planned:
     ran_at: datetime | None
 
 
-def signs(now: datetime) -> list[Sign]:
+def signs(now: datetime, *, busy: int = 0) -> list[Sign]:
+    """`busy` is how many stages are at work: workers that all hold one answer nothing."""
     beats = dict(Heartbeat.objects.values_list("name", "beat_at"))
-    titles = {"worker": _("Worker cluster"), "ticker": _("Ticker")}
-    return [_sign(name, title, beats.get(name), now) for name, title in titles.items()]
+    return [
+        _sign("worker", _("Worker cluster"), beats.get("worker"), now, at_work=busy > 0),
+        _sign("ticker", _("Ticker"), beats.get("ticker"), now),
+    ]
 
 
 def busy_stages(now: datetime) -> int:
@@ -69,9 +73,11 @@ def _planned(row: Schedule, failure: Task | None) -> Planned:
     return Planned(row.name or row.func, row.next_run, result, bool(failure), stopped)
 
 
-def _sign(name: str, title: str, beat_at: datetime | None, now: datetime) -> Sign:
-    is_alive = heartbeats.says_alive(name, beat_at, now)
-    if beat_at is None:
+def _sign(
+    name: str, title: str, beat_at: datetime | None, now: datetime, *, at_work: bool = False
+) -> Sign:
+    is_alive = at_work or heartbeats.says_alive(name, beat_at, now)
+    if beat_at is None and not at_work:
         word = _("no sign of life yet")
     else:
         word = _("alive") if is_alive else _("silent")

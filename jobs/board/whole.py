@@ -97,10 +97,10 @@ def use_at(now: datetime) -> Use:
 
 
 def _house(now: datetime) -> House:
-    rows = house.schedules()
+    rows, busy = house.schedules(), house.busy_stages(now)
     return House(
-        signs=house.signs(now),
-        busy=house.busy_stages(now),
+        signs=house.signs(now, busy=busy),
+        busy=busy,
         messages=house.messages_waiting(),
         schedules=house.planned(rows, house.last_failures(rows)),
     )

@@ -9,7 +9,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django_q.models import Schedule, Task
 
-from jobs.board import house, troubles
+from jobs import leases
+from jobs.board import house, troubles, whole
 from providers import ledger
 from providers.models import Call, Gate, SmokeTest
 from quotas.alerts import close_alert, open_alert
@@ -192,6 +193,14 @@ def test_signs_of_life(alive, now):
 def test_a_sign_from_before_the_clock_was_set_back_is_none_of_life(alive, now):
     alive(ahead=timedelta(hours=1))
     assert [sign.word for sign in house.signs(now)] == ["silent", "silent"]
+
+
+def test_workers_that_are_all_busy_are_not_called_silent(alive, account, now, settings):
+    alive(ahead=-timedelta(minutes=1))
+    assert leases.take(rows.queued(account, now).pk, now)
+    at_work, over = (whole.board_at(at).house for at in (now, now + settings.LEASE_LASTS))
+    assert [sign.word for sign in at_work.signs] == ["alive", "silent"]
+    assert [sign.word for sign in over.signs] == ["silent", "silent"]
 
 
 def test_schedules_tell_of_their_last_failure(now):
