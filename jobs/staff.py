@@ -23,7 +23,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from jobs import changes, leases, outcomes, queue
-from jobs.models import Deed, Job, StaffAction
+from jobs.models import Deed, Job, JobQuerySet, StaffAction
 from jobs.refusals import (
     why_not_attached,
     why_not_checked,
@@ -33,7 +33,7 @@ from jobs.refusals import (
     why_not_resumed,
     why_not_taken,
 )
-from jobs.works import job_id_of
+from jobs.works import job_id_in
 from providers import gates, hooks, ledger
 from providers.answers import Accepted
 from providers.models import Call, Gate
@@ -66,7 +66,7 @@ def check_now(call_ids: Sequence[int], decision: Decision) -> int:
         raise Refused(next(iter(refusals.values()), _("No call was chosen.")))
     ledger.look_now([call.pk for call in asked], decision.now)
     entries = [
-        _entry(Deed.CHECK, decision, call=call, job=jobs.get(job_id_of(call.work)))
+        _entry(Deed.CHECK, decision, call=call, job=jobs.get(job_id_in(call.work)))
         for call in asked
     ]
     StaffAction.objects.bulk_create(entries)
@@ -149,7 +149,7 @@ def pause(provider: str, decision: Decision) -> None:
 def let_in(provider: str, decision: Decision) -> None:
     """Whoever had shut it or one of its models, staff or its own answers."""
     _refuse(why_not_let_in(gates_of(provider)))
-    if not gates.resume(provider):
+    if not gates.let_in(provider):
         raise Refused(_overtaken())
     _entry_of_provider(Deed.LET_IN, provider, decision).save()
 
@@ -160,7 +160,7 @@ def gates_of(provider: str) -> list[Gate]:
 
 
 def job_of(call: Call) -> Job | None:
-    return Job.objects.select_related("attempt", "account").filter(pk=job_id_of(call.work)).first()
+    return _row_of_job(call).select_related("attempt", "account").first()
 
 
 def refusals_to_check(calls: Sequence[Call], now: datetime) -> dict[int, str]:
@@ -169,17 +169,23 @@ def refusals_to_check(calls: Sequence[Call], now: datetime) -> dict[int, str]:
     return {call.pk: why_not_checked(call, named.get(call.pk, []), now) for call in calls}
 
 
+def _row_of_job(call: Call) -> JobQuerySet:
+    """No row for a call that is no job's."""
+    job_id = job_id_in(call.work)
+    return Job.objects.filter(pk=job_id) if job_id else Job.objects.none()
+
+
 def _locked(call_id: int) -> tuple[Call, Job | None]:
     """The call as it stands once its job is locked, as by whoever brings news."""
     call = Call.objects.get(pk=call_id)
-    job = Job.objects.select_for_update().filter(pk=job_id_of(call.work)).first()
+    job = _row_of_job(call).select_for_update().first()
     call.refresh_from_db()
     return call, job
 
 
-def _locked_jobs(call_ids: Sequence[int]) -> dict[uuid.UUID, Job]:
+def _locked_jobs(call_ids: Sequence[int]) -> dict[uuid.UUID | None, Job]:
     works = Call.objects.filter(pk__in=call_ids).values_list("work", flat=True)
-    jobs = Job.objects.filter(pk__in={job_id_of(work) for work in works})
+    jobs = Job.objects.filter(pk__in={job_id_in(work) for work in works})
     return {job.pk: job for job in jobs.select_for_update().order_by("pk")}
 
 

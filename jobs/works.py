@@ -11,8 +11,16 @@ def work_of(job_id: uuid.UUID) -> str:
 
 
 def job_id_of(work: str) -> uuid.UUID:
-    """`image:<job>` as the job's id."""
+    """`image:<job>` as the job's id; raises ValueError for a work that is no job's."""
     return uuid.UUID(work.partition(":")[2])
+
+
+def job_id_in(work: str) -> uuid.UUID | None:
+    """None for a work that is no job's: staff look at such a call too (`call_has_job`)."""
+    try:
+        return job_id_of(work)
+    except ValueError:
+        return None
 
 
 def chosen_offer(job: Job) -> Offer:

@@ -94,14 +94,14 @@ def follow(call: Call, now: datetime, *, retry_after: float | None = None) -> Sh
 
 
 def pause(provider: str, now: datetime) -> bool:
-    """Staff's word: no request gets in until they resume. False when it stands so already."""
+    """Staff's word: no request gets in until they let them. False when it stands so already."""
     Gate.objects.bulk_create([Gate(provider=provider, model=WHOLE)], ignore_conflicts=True)
     whole = Gate.objects.filter(provider=provider, model=WHOLE).exclude(why=STAFF)
     shut = {**OPEN, "paused_until": now + UNTIL_TOLD, "why": STAFF, "since": now, "shut_since": now}
     return whole.update(**shut) == 1
 
 
-def resume(provider: str) -> bool:
+def let_in(provider: str) -> bool:
     """Staff's word: open the provider's own gate and those of its models at once."""
     paused = _paused(provider)
     whole = paused.filter(model=WHOLE).update(**OPEN)

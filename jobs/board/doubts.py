@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from jobs import refusals, staff
 from jobs.models import Job
+from jobs.works import job_id_in
 from providers.models import Call
 
 MOST = 50
@@ -28,7 +29,7 @@ def calls_in_doubt(now: datetime) -> list[Call]:
 
 
 def jobs_of(calls: list[Call]) -> dict[uuid.UUID, Job]:
-    ids = {job_id for job_id in map(job_id_in, calls) if job_id}
+    ids = {job_id for call in calls if (job_id := job_id_in(call.work))}
     jobs = Job.objects.filter(pk__in=ids).select_related("account__user", "attempt")
     return {job.pk: job for job in jobs.only("pk", "state", "attempt__state", "account__name",
                                              "account__visitor",
@@ -44,7 +45,7 @@ def doubts(now: datetime) -> list[Doubt]:
 
 
 def _doubt(call: Call, jobs: dict[uuid.UUID, Job], why_unchecked: str, now: datetime) -> Doubt:
-    job_id = job_id_in(call)
+    job_id = job_id_in(call.work)
     job = jobs.get(job_id) if job_id else None
     return Doubt(
         call=call,
@@ -54,11 +55,3 @@ def _doubt(call: Call, jobs: dict[uuid.UUID, Job], why_unchecked: str, now: date
         can_be_given_back=not refusals.why_not_given_back(call, job, now),
         can_be_attached=not refusals.why_not_attached(call, job),
     )
-
-
-def job_id_in(call: Call) -> uuid.UUID | None:
-    """None for a work that is no job's."""
-    try:
-        return uuid.UUID(call.work.partition(":")[2])
-    except ValueError:
-        return None

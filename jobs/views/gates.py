@@ -35,7 +35,7 @@ def pause(request: HttpRequest, provider: str) -> HttpResponse:
 
 
 @only_with(VIEW, CHANGE)
-def resume(request: HttpRequest, provider: str) -> HttpResponse:
+def let_in(request: HttpRequest, provider: str) -> HttpResponse:
     gates = _gates_of(provider)
     desk = Desk(
         title=_("Let requests in to %(provider)s again") % {"provider": provider},

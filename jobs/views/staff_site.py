@@ -28,7 +28,7 @@ class StaffSite(admin.AdminSite):
             ),
             path(
                 "dashboard/<str:provider>/resume/",
-                self.admin_view(gates.resume),
+                self.admin_view(gates.let_in),
                 name="resume_provider",
             ),
             *super().get_urls(),

@@ -205,7 +205,7 @@ def test_a_refused_key_is_told_at_once_and_closed_by_the_next_success(look, orde
 def test_staff_who_let_requests_in_again_close_the_alert_of_the_key(look, order, fake, now):
     refuse(order(), Why("balance", rule="refused", http=402), now)
     assert look(now + MINUTE) == ["fake"]
-    gates.resume("fake")
+    gates.let_in("fake")
     assert look(now + 2 * MINUTE) == []
 
 

@@ -82,11 +82,11 @@ def test_what_is_so_already_has_no_form_and_no_second_entry(staff_client, now, p
 
 
 @pytest.mark.parametrize(
-    ("decide", "step"), [(staff_services.pause, "pause"), (staff_services.let_in, "resume")]
+    ("decide", "step"), [(staff_services.pause, "pause"), (staff_services.let_in, "let_in")]
 )
 def test_who_comes_second_in_the_same_moment_is_refused(staff, now, monkeypatch, decide, step):
     """Both had seen it open for the decision."""
-    if step == "resume":
+    if step == "let_in":
         gates.pause("sandbox", now)
     monkeypatch.setattr(f"providers.gates.{step}", lambda *told: False)
     with pytest.raises(Refused, match="in this moment"):

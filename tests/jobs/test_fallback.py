@@ -378,7 +378,7 @@ def test_a_gate_that_opens_by_hand_lets_the_waiting_in(order, fake, clock):
     first, second = order(), order()
     engine.advance(first.pk)
     engine.advance(second.pk)
-    gates.resume("fake")
+    gates.let_in("fake")
     Stage.objects.update(due_at=timezone.now())
     engine.advance(second.pk)
     assert asked(second) == ["fake accepted"]

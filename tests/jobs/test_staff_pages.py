@@ -111,6 +111,16 @@ def test_page_shows_what_is_known_of_the_call(staff_client, overdue):
         assert part in text.replace("\xa0", " ")
 
 
+def test_a_call_that_is_no_jobs_has_its_pages(staff_client, overdue, lost):
+    Call.objects.filter(pk=overdue.pk).update(work="image:1")
+    Call.objects.filter(pk=lost.pk).update(work="image:2")
+    assert doors_on(staff_client, overdue) == {"check_now"}
+    assert doors_on(staff_client, lost) == set()
+    assert "It belongs to no job." in text_of(staff_client.get(door("give_back", lost)))
+    staff_client.post(door("check_now", overdue), {"reason": "to see"})
+    assert StaffAction.objects.get().job is None
+
+
 def test_page_says_what_will_happen(staff_client, lost):
     text = text_of(staff_client.get(door("give_back", lost)))
     for part in (

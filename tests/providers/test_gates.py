@@ -159,7 +159,7 @@ def test_a_probe_that_was_never_heard_of_blocks_no_longer_than_its_own_time(now)
 def test_the_providers_own_gate_is_written_before_its_models(now):
     """As it is locked by whoever enters: otherwise two can wait for each other."""
     early = enter(now, work="image:early")
-    for opens in (lambda: heard(early, Accepted("run-1"), now), lambda: gates.resume("fake")):
+    for opens in (lambda: heard(early, Accepted("run-1"), now), lambda: gates.let_in("fake")):
         for model in ("", OFFER.model):
             gates._shut("fake", model, now, "rate", paused_until=now + SECOND)
         with CaptureQueriesContext(connection) as caught:
@@ -186,9 +186,9 @@ def test_a_provider_that_works_again_says_so_once(now, settings):
 
 def test_staff_let_requests_in_at_once(now):
     answered(now, refused("auth"))
-    assert gates.resume("fake")
+    assert gates.let_in("fake")
     assert is_open(now)
-    assert not gates.resume("fake")
+    assert not gates.let_in("fake")
 
 
 def test_accounts_are_shut_by_themselves(now, spare):
@@ -317,7 +317,7 @@ def test_staff_shut_the_gate_until_they_open_it(now):
     for later in (now, now + timedelta(days=400)):
         assert enter(later, work="image:2") == Closed("staff", later + gates.STAFF_AGAIN)
         assert not is_open(later, OTHER_MODEL)
-    assert gates.resume("fake")
+    assert gates.let_in("fake")
     assert is_open(now)
 
 
@@ -346,6 +346,6 @@ def test_staff_may_pause_what_is_exhausted_and_resume_it_whole(now):
     answered(now, refused("auth"))
     assert gates.pause("fake", now + SECOND)
     assert Gate.objects.get(provider="fake", model="").exhausted_until is None
-    assert gates.resume("fake")
-    assert not gates.resume("fake")
+    assert gates.let_in("fake")
+    assert not gates.let_in("fake")
     assert is_open(now, OTHER_MODEL)
