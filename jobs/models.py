@@ -16,6 +16,9 @@ from jobs.states import JobState
 from providers.models import Call, Gate
 from quotas.models import Account, Attempt
 
+OPEN_STATES = ["queued", "running", "in_doubt"]
+"""In the order of the index `job_open_of_account`: SQLite compares the words."""
+
 
 class JobQuerySet(models.QuerySet["Job"]):
     def of(self, account: Account) -> "JobQuerySet":
@@ -26,7 +29,7 @@ class JobQuerySet(models.QuerySet["Job"]):
         return self.filter(result_deleted_at=None)
 
     def open(self) -> "JobQuerySet":
-        return self.filter(state__in=["queued", "running", "in_doubt"])
+        return self.filter(state__in=OPEN_STATES)
 
     def notice_due(self, now: datetime) -> "JobQuerySet":
         """Ended otherwise than by their person's own hand, their mail not sent yet."""
@@ -74,7 +77,7 @@ class Job(models.Model):
                 fields=["account", "form_key", "form_digest"], name="job_form_once"
             ),
             models.CheckConstraint(
-                condition=Q(state__in=["queued", "running", "in_doubt"], ended_at__isnull=True)
+                condition=Q(state__in=OPEN_STATES, ended_at__isnull=True)
                 | Q(
                     state__in=["ready", "failed", "cancelled", "not_confirmed"],
                     ended_at__isnull=False,
@@ -94,7 +97,7 @@ class Job(models.Model):
             models.Index(fields=["account", "-created_at"], name="job_newest_of_account"),
             models.Index(
                 fields=["account", "-created_at"],
-                condition=Q(state__in=["queued", "running", "in_doubt"]),
+                condition=Q(state__in=OPEN_STATES),
                 name="job_open_of_account",
             ),
             models.Index(fields=["state", "created_at"], name="job_by_state"),

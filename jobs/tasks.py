@@ -15,19 +15,13 @@ TIDY_LASTS = 20
 
 
 def advance(job_id: str) -> None:
-    try:
-        heartbeats.beat("worker")
+    with _to_the_end(f"Job {job_id} was not advanced"):
         engine.advance(uuid.UUID(job_id))
-    except Exception as exc:  # noqa: BLE001  the queue would store its text, prompt and all
-        log.error("Job %s was not advanced (%s); it is taken up again", job_id, type(exc).__name__)
 
 
 def send_notices(duty: str) -> None:
-    try:
-        heartbeats.beat("worker")
+    with _to_the_end("Mail was not sent"):
         notices.send_due(uuid.UUID(duty))
-    except Exception as exc:  # noqa: BLE001  the queue would store its text, address and all
-        log.error("Mail was not sent (%s); it is taken up again", type(exc).__name__)
 
 
 def probe() -> None:
@@ -42,27 +36,28 @@ def stand_in_for_ticker() -> None:
 
 def look_for_alarms() -> None:
     """By schedule, each minute: the ticker looks too, but may be what is silent."""
-    with _scheduled("Alerts"):
+    with _to_the_end("Alerts were not looked for"):
         alarms.look_if_due(timezone.now())
         alarm_posts.send_due(timezone.now())
 
 
 def begin_smoke_tests() -> None:
     """By schedule, each hour: those that are due. Their end is found by the look for alarms."""
-    with _scheduled("Smoke tests"):
+    with _to_the_end("Smoke tests were not begun"):
         smoke.begin_due(timezone.now())
 
 
 def tidy() -> None:
     """By schedule, each hour, for some seconds; what is left is for the next time."""
-    with _scheduled("Old rows and files"):
+    with _to_the_end("Old rows and files were not removed"):
         housekeeping.tidy_if_due(timezone.now(), seconds=TIDY_LASTS)
 
 
 @contextmanager
-def _scheduled(what: str) -> Iterator[None]:
+def _to_the_end(complaint: str) -> Iterator[None]:
+    """Whatever happens the task has ended well for the queue: what it left is found again."""
     try:
         heartbeats.beat("worker")
         yield
-    except Exception as exc:  # noqa: BLE001  the queue would store its text, address and all
-        log.error("%s were not seen to (%s); the next turn does it", what, type(exc).__name__)
+    except Exception as exc:  # noqa: BLE001  the queue would store its text, prompt and all
+        log.error("%s (%s); it is done later", complaint, type(exc).__name__)
