@@ -3,12 +3,12 @@ as many open pages as the machine lets it."""
 
 import multiprocessing
 
-from config.supervisor import limits, tether
+from config.supervisor import open_files, tether
 
 _server = multiprocessing.parent_process()
 if _server is not None and _server.pid:
     tether.tie_to(_server.pid)
-limits.raise_open_files()
+open_files.raise_limit()
 
 from config.asgi import application  # noqa: E402
 

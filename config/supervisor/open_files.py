@@ -6,7 +6,7 @@ import sys
 INSTEAD = (65_536, 10_240)
 
 
-def raise_open_files() -> None:
+def raise_limit() -> None:
     """To the hard limit, or as far as it goes. Whatever is refused, the process starts."""
     if sys.platform == "win32":
         return

@@ -7,14 +7,14 @@ import sys
 import pytest
 from django.conf import settings
 
-from config.supervisor import limits
+from config.supervisor import open_files
 
 SOFT, HARD = 64, 512
 RAISE = f"""
 import resource
-from config.supervisor import limits
+from config.supervisor import open_files
 resource.setrlimit(resource.RLIMIT_NOFILE, ({SOFT}, {HARD}))
-limits.raise_open_files()
+open_files.raise_limit()
 print(*resource.getrlimit(resource.RLIMIT_NOFILE))
 """
 
@@ -33,7 +33,7 @@ def asked(monkeypatch):
 
         monkeypatch.setattr(resource, "getrlimit", lambda which: (soft, hard))
         monkeypatch.setattr(resource, "setrlimit", setrlimit)
-        limits.raise_open_files()
+        open_files.raise_limit()
         return numbers
 
     return ask
