@@ -60,9 +60,6 @@ class Plan:
     rounds: tuple[Round, ...]
     acts: tuple[Act, ...]
 
-    def round_of(self, model: str) -> Round | None:
-        return next((each for each in self.rounds if each.model == model), None)
-
     def customers(self) -> dict[int, list[Round]]:
         found: dict[int, list[Round]] = {}
         for each in self.rounds:

@@ -17,7 +17,6 @@ from tests.databases import postgres_copy
 
 NOW = datetime(2026, 3, 14, 12)
 DAY = date(2026, 3, 14)
-TABLE_ALIASES = {"taken", "seat", "tried", "planned", "extra", "spender"}
 INDEX_READS = {"Index Scan", "Index Only Scan", "Bitmap Heap Scan"}
 SEAT_INDEX, TRIES_INDEX = "attempt_seat_taken_once", "attempt_may_have_cost"
 
