@@ -19,6 +19,14 @@ def order(page: Page, prompt: str = PROMPT, fault: str = "") -> None:
     page.wait_for_url("**/jobs/*")
 
 
+def asked_by(page: Page) -> list[str]:
+    """The addresses of what the page asks for from now on. Icons are fetched when the browser
+    likes, so nothing static counts."""
+    asked: list[str] = []
+    page.on("request", lambda request: "/static/" in request.url or asked.append(request.url))
+    return asked
+
+
 def expect_state(page: Page, word: str) -> None:
     expect(page.locator("h1 + .chip")).to_have_text(word)
 
