@@ -140,13 +140,12 @@ class GateAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("stands"))
     def stands(self, gate: Gate) -> str:
-        until = max(filter(None, (gate.paused_until, gate.exhausted_until)), default=None)
-        if until is None:
+        if gate.shut_until is None:
             return str(_("open"))
         if gate.why == gates.STAFF:
             return str(_("shut by staff"))
-        if timezone.now() < until:
-            return _("shut until %(time)s UTC") % {"time": f"{until:%d %b %H:%M:%S}"}
+        if timezone.now() < gate.shut_until:
+            return _("shut until %(time)s UTC") % {"time": f"{gate.shut_until:%d %b %H:%M:%S}"}
         return str(_("one request is let in to see"))
 
     @admin.display(description=_("cap of the day"))

@@ -216,7 +216,12 @@ class Gate(models.Model):
     @property
     def is_paused(self) -> bool:
         """Shut or half open: not every request gets in."""
-        return self.paused_until is not None or self.exhausted_until is not None
+        return self.shut_until is not None
+
+    @property
+    def shut_until(self) -> datetime | None:
+        """None where nobody and nothing has shut it."""
+        return max(filter(None, (self.paused_until, self.exhausted_until)), default=None)
 
 
 class Hook(models.Model):

@@ -156,13 +156,12 @@ def _whole(gate: Gate | None, *, is_used: bool, is_failing: bool, now: datetime)
 
 
 def state_of(gate: Gate | None, now: datetime) -> State:
-    if gate is None or not gate.is_paused:
+    if gate is None or gate.shut_until is None:
         return State("up", _("Up"))
     if gate.why == STAFF:
         return State("paused", _("Paused by staff"), since=gate.since, is_by_staff=True)
-    until = max(filter(None, (gate.paused_until, gate.exhausted_until)))
-    if now < until:
-        word = _("Paused until %(time)s UTC") % {"time": f"{until:%d %b %H:%M:%S}"}
+    if now < gate.shut_until:
+        word = _("Paused until %(time)s UTC") % {"time": f"{gate.shut_until:%d %b %H:%M:%S}"}
     else:
         word = _("One request is let in to see")
     return State("paused", word, why_in_words(gate.why), gate.since)

@@ -136,6 +136,14 @@ def test_a_gates_page_leads_to_the_one_that_asks_for_a_reason(staff_client, now)
     assert RESUME not in told.content.decode()
 
 
+def test_the_list_of_gates_says_for_how_long_each_is_shut(staff_client, now, clock):
+    ends = {"paused_until": now + HOUR / 2, "exhausted_until": now + HOUR}
+    Gate.objects.create(provider="sandbox", why="balance", since=now, **ends)
+    assert "shut until 14 Mar 13:00:00 UTC" in text_of(staff_client.get("/admin/providers/gate/"))
+    clock.move_to(now + HOUR)
+    assert "one request is let in" in text_of(staff_client.get("/admin/providers/gate/"))
+
+
 def test_a_gates_page_leads_to_the_pause_too(staff_client, now):
     page = page_of(Gate.objects.create(provider="sandbox", model="m"))
     assert f'href="{PAUSE}"' in staff_client.get(page).content.decode()
