@@ -8,6 +8,7 @@ site.stop()
 
 import json
 import os
+import secrets
 import signal
 import sqlite3
 import subprocess
@@ -46,6 +47,8 @@ class Site:
             "DATA_DIR": str(folder / "data"),
             "PORT": str(free_port()),
             "SANDBOX_PORT": str(free_port()),
+            # It names the queue: of two sites with one key each would take the other's work.
+            "SECRET_KEY": secrets.token_hex(32),
             "DJANGO_SETTINGS_MODULE": "config.settings",
             "DATABASE_URL": "",
             "REDIS_URL": "",

@@ -1,10 +1,12 @@
 """A whole site on each pair of stores, with times scaled so that a lease lapses in seconds."""
 
+import secrets
 from pathlib import Path
 
 import pytest
 import redis
 import requests
+from django.utils.crypto import salted_hmac
 
 from tests import databases
 from tests.site_orders import Desk
@@ -87,10 +89,14 @@ def stores(request, tmp_path_factory):
         return
     server = request.getfixturevalue("postgres_url")
     queue = request.getfixturevalue("redis_url")
+    key = secrets.token_hex(32)
     with redis.Redis.from_url(queue) as client, databases.postgres_copy(server) as database:
-        yield {"DATABASE_URL": database.url, "REDIS_URL": queue}
-        for left in client.scan_iter("django_q:counterfoil-*:q"):
-            client.delete(left)
+        yield {"DATABASE_URL": database.url, "REDIS_URL": queue, "SECRET_KEY": key}
+        client.delete(f"django_q:{name_of_queue(key)}:q")
+
+
+def name_of_queue(key: str) -> str:
+    return f"counterfoil-{salted_hmac('queue', 'name', secret=key).hexdigest()[:12]}"
 
 
 @pytest.fixture(scope="module")

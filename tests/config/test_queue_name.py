@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.site_process import ROOT
+from tests.site_process import ROOT, Site
 
 PRINT = "from config import settings; print(settings.Q_CLUSTER['name'])"
 
@@ -29,3 +29,9 @@ def test_another_key_is_another_queue(queue_name):
 
 def test_the_same_key_is_the_same_queue(queue_name):
     assert queue_name("a" * 40) == queue_name("a" * 40) != ""
+
+
+def test_no_two_sites_of_the_tests_share_one(tmp_path):
+    """They run beside each other, on one Redis."""
+    first, second = Site(tmp_path), Site(tmp_path)
+    assert first.env["SECRET_KEY"] != second.env["SECRET_KEY"]
