@@ -131,7 +131,7 @@ def test_no_way_around_the_rule_of_pages(limiting_site):
 
 def status_of(site: Site, person: Person, method: str, path: str, headers: dict) -> int:
     """The path as it is written, which clients would tidy."""
-    line = http.client.HTTPConnection("127.0.0.1", int(site.settings["PORT"]), timeout=30)
+    line = http.client.HTTPConnection("127.0.0.1", int(site.settings["PORT"]), timeout=60)
     cookies = "; ".join(f"{name}={value}" for name, value in person.session.cookies.items())
     line.putrequest(method, path, skip_accept_encoding=True)
     for name, value in {"Cookie": cookies, "Content-Length": "0", **headers}.items():
