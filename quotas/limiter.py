@@ -34,6 +34,15 @@ CLOCKS_DIFFER = 1.0
 """Seconds, between the machines that share a store."""
 LOOKS = 3
 """At a window that is full and has room by turns, since others come and time goes on."""
+MEANWHILE = 1
+"""Seconds, in which the reason of a refusal is looked at."""
+
+
+class LookingBack(RateLimitItemPerSecond):
+    """The same window, begun earlier: what went out of it since the refusal is told of too."""
+
+    def get_expiry(self) -> int:
+        return super().get_expiry() + MEANWHILE
 
 
 @dataclass(frozen=True)
@@ -48,8 +57,8 @@ class Rule:
     def lets_something_through(self) -> bool:
         return self.most >= 1 and self.within >= timedelta(seconds=1)
 
-    def item(self) -> RateLimitItem:
-        return RateLimitItemPerSecond(self.most, int(self.within.total_seconds()), self.name)
+    def item(self, kind: type[RateLimitItem] = RateLimitItemPerSecond) -> RateLimitItem:
+        return kind(self.most, int(self.within.total_seconds()), self.name)
 
 
 @dataclass(frozen=True)
@@ -125,14 +134,14 @@ def _hit(window: Window, item: RateLimitItem, counts: MovingWindowRateLimiter) -
     for _ in range(LOOKS):
         if counts.hit(item, window.identifier):
             return None
-        stats = counts.get_window_stats(item, window.identifier)
+        stats = counts.get_window_stats(window.rule.item(LookingBack), window.identifier)
         if stats.remaining == 0:
             return _refusal(window.rule, stats)
     raise StoreLied
 
 
 def _refusal(rule: Rule, stats: WindowStats) -> Limited:
-    left = stats.reset_time - timezone.now().timestamp()
+    left = stats.reset_time - MEANWHILE - timezone.now().timestamp()
     longest = rule.within.total_seconds()
     if not -CLOCKS_DIFFER <= left <= longest + CLOCKS_DIFFER:
         raise StoreLied

@@ -73,6 +73,25 @@ def test_refused_tries_do_not_count(limits, clock):
     assert limits.check([ANA]) is None
 
 
+def test_a_crowd_that_takes_all_room_as_it_comes_free_is_no_lie(limits, clock, monkeypatch):
+    """Between the refusal and the look at its reason one hit goes out, and another comes in."""
+    for _ in range(RULE.most):
+        spend(limits, ANA, 1)
+        clock.shift(0.1)
+    clock.shift(59.45)
+    look = MovingWindowRateLimiter.get_window_stats
+
+    def look_late(counts, item, identifier):
+        clock.shift(0.1)
+        told = look(counts, item, identifier)
+        counts.hit(RULE.item(), identifier)
+        return told
+
+    monkeypatch.setattr(MovingWindowRateLimiter, "get_window_stats", look_late)
+    assert limits.check([ANA]) == Limited(RULE, 1)
+    assert not unmeasured.tally.counts()
+
+
 @pytest.mark.redis
 def test_processes_that_share_a_redis_count_together(redis_url, settings, monkeypatch, clock):
     monkeypatch.setattr("quotas.limiter.BUDGET", 10.0)
