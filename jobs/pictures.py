@@ -7,21 +7,20 @@ delivers it. Both look at the rows first, so that running one again pays nothing
 import hashlib
 import logging
 import os
-import time
 import uuid
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
 from django.conf import settings
-from django.db import InterfaceError, InternalError, OperationalError, connection, transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from jobs import changes, faultpoints, holders, leases, outcomes
 from jobs.leases import StageLease
 from jobs.models import Job, Picture
+from jobs.outages import OUTAGES, outlast
 from jobs.states import JobState
 from jobs.works import chosen_offer, fault_at, job_id_of, work_of
 from providers import download, gates, hooks, pool
@@ -39,8 +38,6 @@ log = logging.getLogger(__name__)
 LOOK_AGAIN = timedelta(hours=1)
 STORE_AGAIN = timedelta(seconds=10)
 FETCH_DELAYS = (5, 15, 60, 300, 1800)
-OUTAGES = (OperationalError, InterfaceError, InternalError)
-OUTAGE_PATIENCE = timedelta(minutes=10)
 
 
 def generate(lease: StageLease) -> None:
@@ -70,7 +67,7 @@ def _send(lease: StageLease, call: Call) -> None:
     faultpoints.reach("call_committed")
     answer = _submit(call, _request_of(lease.stage.job, call))
     faultpoints.reach("submit_answered")
-    _through_outage(lambda: outcomes.follow_submit(call, answer, timezone.now()))
+    outlast(lambda: outcomes.follow_submit(call, answer, timezone.now()))
     faultpoints.reach("submit_recorded")
     leases.release(lease, due_at=call.deadline_at)
 
@@ -155,21 +152,6 @@ def _next_look(call: Call) -> datetime:
     return max(call.deadline_at, timezone.now() + LOOK_AGAIN)
 
 
-def _through_outage(write: Callable[[], object]) -> None:
-    """Try again while the database is away: what is in our hands now is known nowhere else."""
-    until = time.monotonic() + OUTAGE_PATIENCE.total_seconds()
-    while True:
-        try:
-            write()
-            return
-        except OUTAGES as exc:
-            if time.monotonic() >= until:
-                raise
-            log.warning("Database away (%s): holding on to an answer", type(exc).__name__)
-            connection.close()
-            time.sleep(1)
-
-
 def save(lease: StageLease) -> None:
     """Fetch what was paid for and deliver it; the download alone is repeated, never the run."""
     call = lease.stage.call
@@ -189,9 +171,7 @@ def save(lease: StageLease) -> None:
     if not _write_files(lease, fetched):
         return
     faultpoints.reach("picture_written")
-    _through_outage(
-        lambda: outcomes.deliver(lease, [picture for picture, _ in fetched], timezone.now())
-    )
+    outlast(lambda: outcomes.deliver(lease, [picture for picture, _ in fetched], timezone.now()))
     faultpoints.reach("picture_delivered")
 
 

@@ -7,7 +7,6 @@ import logging
 import sys
 
 from django.conf import settings
-from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -15,10 +14,9 @@ from django.utils.cache import patch_cache_control
 from django.utils.translation import gettext as _
 
 from jobs.context import theme_of
+from jobs.outages import OUTAGES
 
 log = logging.getLogger(__name__)
-
-OUTAGES = (OperationalError, InterfaceError, InternalError)
 
 
 class NotHere(Http404):

@@ -269,8 +269,8 @@ def test_an_outage_while_recording_does_not_lose_the_id(clock, order, fake, monk
 
     monkeypatch.setattr(outcomes, "apply", away_at_first)
     hasty = SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: None)
-    monkeypatch.setattr("jobs.pictures.time", hasty)
-    monkeypatch.setattr("jobs.pictures.connection.close", lambda: None)
+    monkeypatch.setattr("jobs.outages.time", hasty)
+    monkeypatch.setattr("jobs.outages.connection.close", lambda: None)
     engine.advance(job.pk)
     assert call_of(job).reference == "run-1"
     assert len(fake.sent) == 1
