@@ -29,7 +29,7 @@ def this_holder() -> str:
     pid = os.getpid()
     if pid not in _mine:
         _mine.clear()
-        _mine[pid] = f"{_machine()}/{pid}/{_start_of(pid) or 0}/{secrets.token_hex(4)}"
+        _mine[pid] = f"{_machine()}/{pid}/{start_of(pid) or 0}/{secrets.token_hex(4)}"
     return _mine[pid]
 
 
@@ -44,14 +44,15 @@ def is_surely_dead(holder: str) -> bool:
     if machine != _machine() or not Path("/proc/self/stat").exists():
         return False
     pid, start, _ = rest.split("/")
-    return _start_of(int(pid)) != int(start)
+    return start_of(int(pid)) != int(start)
 
 
-def _start_of(pid: int) -> int | None:
+def start_of(pid: int) -> int | None:
     """The start time in clock ticks; None for a process that is gone or a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
+    # The command's name, in brackets, may itself hold spaces and brackets.
     fields = stat.rpartition(")")[2].split()
     return None if fields[0] in "ZX" else int(fields[19])

@@ -68,11 +68,15 @@ def _all() -> list[Found]:
     for entry in os.scandir("/proc"):
         if entry.name.isdecimal():
             with suppress(OSError):
-                stat = Path(entry.path, "stat").read_text()
-                name, fields = stat.partition("(")[2].rpartition(")")[0], stat.rpartition(")")[2]
-                state, parent = fields.split()[:2]
+                name, (state, parent, *_rest) = _stat_of(int(entry.name))
                 found.append(Found(int(entry.name), int(parent), name, state))
     return found
+
+
+def _stat_of(pid: int) -> tuple[str, list[str]]:
+    """The name and what follows it: state, parent and so on."""
+    stat = Path(f"/proc/{pid}/stat").read_text()
+    return stat.partition("(")[2].rpartition(")")[0], stat.rpartition(")")[2].split()
 
 
 def send(pid: int, number: int, *, group: bool = False) -> bool:
@@ -100,8 +104,7 @@ def end(popen: subprocess.Popen[bytes], number: int, *, seconds: float) -> None:
 def _is_same(found: Found) -> bool:
     """A process id alone proves nothing: it may have been given anew meanwhile."""
     with suppress(OSError):
-        stat = Path(f"/proc/{found.pid}/stat").read_text()
-        return stat.partition("(")[2].rpartition(")")[0] == found.name
+        return _stat_of(found.pid)[0] == found.name
     return False
 
 

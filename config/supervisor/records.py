@@ -15,6 +15,8 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from jobs.holders import start_of
+
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -25,14 +27,8 @@ def start_mark(pid: int) -> str:
             ["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
         )
         return found.stdout.strip()
-    try:
-        # The command's name, in brackets, may itself hold spaces and brackets.
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        boot = BOOT_ID.read_text().strip()
-    except OSError:
-        return ""
-    state, started = fields[0], fields[19]
-    return "" if state in "ZX" else f"{boot}/{started}"
+    started = start_of(pid)
+    return "" if started is None else f"{BOOT_ID.read_text().strip()}/{started}"
 
 
 class Records:
