@@ -1,7 +1,5 @@
 """Polza's answers: what a generation looks like to its client at a given moment."""
 
-from __future__ import annotations
-
 import json
 import secrets
 from datetime import UTC, datetime

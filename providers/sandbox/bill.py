@@ -4,8 +4,6 @@ Invariant: a generation is in the file before the client can learn of it, so a p
 any point leaves no execution unbilled. Written by one server; read by anyone who doubts the site.
 """
 
-from __future__ import annotations
-
 import secrets
 import sqlite3
 from collections.abc import Iterator

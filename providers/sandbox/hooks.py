@@ -4,8 +4,6 @@ They go to this machine alone, from a few threads with time-outs. What waits to 
 memory: a restart forgets it, as a provider may lose a webhook.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import heapq
@@ -29,7 +27,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from providers.sandbox import answers
 from providers.sandbox.bill import Generation
 
-LOG = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 THREADS = 4
 TIMEOUT = 3.0
@@ -153,7 +151,7 @@ class Sender:
         try:
             status = _post(*self._spoiled(message))
         except (OSError, HTTPException, ValueError) as exc:
-            LOG.debug("a webhook was not taken: %s", type(exc).__name__)
+            log.debug("a webhook was not taken: %s", type(exc).__name__)
             status = 503
         if status >= 500 and message.tries < len(TRIES_AFTER):
             again_at = time.time() + TRIES_AFTER[message.tries]

@@ -1,7 +1,5 @@
 """What a client asks for, checked; a bad request is a Refusal in Polza's error shape."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Order of a submit: count it, check it, execute it into the bill, then answer or lose the answer.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The sandbox as a server: binds, serves from a thread, stops within a second."""
 
-from __future__ import annotations
-
 import socket
 import sqlite3
 import ssl

@@ -4,8 +4,6 @@ A trick gets the connection and the honest answer, which it loses, spoils or rep
 the work was executed is not decided here: the table says so, and the bill has it already.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from providers.sandbox.answers import error

@@ -4,8 +4,6 @@ A connection is a thread; keep-alive, Nagle off. Over TLS the handshake happens 
 so a client that dawdles over it holds up nobody else.
 """
 
-from __future__ import annotations
-
 import logging
 import socket
 import ssl
@@ -18,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
 from threading import Event
 
-LOG = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 HOLD_AT_MOST = 600
 DRIP_PAUSE = 1.0
@@ -73,9 +71,9 @@ class Listener(ThreadingHTTPServer):
 
     def handle_error(self, request: object, client_address: object) -> None:
         if isinstance(sys.exception(), OSError):
-            LOG.debug("connection lost", exc_info=True)
+            log.debug("connection lost", exc_info=True)
         else:
-            LOG.exception("request failed")
+            log.exception("request failed")
 
 
 def _resets_on_close(connection: socket.socket) -> bool:
@@ -97,7 +95,7 @@ class Line(BaseHTTPRequestHandler):
             self.connection.do_handshake()
 
     def log_message(self, format: str, *args: object) -> None:
-        LOG.debug(format, *args)
+        log.debug(format, *args)
 
     def reply(
         self,
