@@ -1,6 +1,8 @@
 """A mail server of the tests: takes what it is given, or fails as it is told.
 
 with Postbox() as postbox: postbox.port, postbox.taken
+
+Before and after that it is away: its port is its own, and refuses.
 """
 
 import socketserver
@@ -21,14 +23,16 @@ class Postbox(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
     daemon_threads = True
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self) -> None:
         self.manner = "take"
         self.taken: list[Message] = []
-        super().__init__(("127.0.0.1", port), _Visit)
+        super().__init__(("127.0.0.1", 0), _Visit, bind_and_activate=False)
+        self.server_bind()
         self.port = self.server_address[1]
         self._thread = threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True)
 
     def __enter__(self) -> "Postbox":
+        self.server_activate()
         self._thread.start()
         return self
 

@@ -1,6 +1,7 @@
 """An alert is mailed once and posted once an opening, whoever sends it and whatever dies."""
 
 import json
+import socket
 import threading
 from concurrent.futures import wait
 from dataclasses import dataclass, replace
@@ -152,11 +153,11 @@ def test_an_address_that_never_takes_it_is_given_up(opened, listener, now, caplo
 
 
 def test_an_address_that_nobody_answers_is_asked_again(opened, settings, now, caplog):
-    closed = ScriptedServer(lambda line: None)
-    closed.stop()
-    settings.ALERT_URL = f"{closed.url}/room/SECRET-TOKEN"
-    alert = opened()
-    send_due(now)
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        settings.ALERT_URL = f"http://127.0.0.1:{closed.getsockname()[1]}/room/SECRET-TOKEN"
+        alert = opened()
+        send_due(now)
     alert.refresh_from_db()
     assert (alert.posted_at, alert.post_due_at) == (None, now + DELAYS[0])
     assert "SECRET-TOKEN" not in caplog.text

@@ -12,8 +12,9 @@ from django.db import connection
 from django.utils import timezone
 
 from jobs import notices, outcomes, tasks, ticker
+from jobs.mailing import DELAYS
 from jobs.models import Job, Lease
-from jobs.notices import DELAYS, DUTY, DUTY_LASTS
+from jobs.notices import DUTY, DUTY_LASTS
 from tests import rows
 from tests.databases import Database
 from tests.jobs.conftest import text_of
@@ -288,25 +289,29 @@ def test_the_mail_server_has_ten_seconds_for_each_answer(settings):
 # A mail server that fails
 
 
-def test_mail_goes_out_once_the_server_is_back(due, settings):
-    with Postbox() as postbox:
-        port = postbox.port
-    use(settings, port)
+@pytest.fixture
+def away(settings):
+    """A mail server that is away until it is entered."""
+    postbox = Postbox()
+    use(settings, postbox.port)
+    yield postbox
+    postbox.server_close()
+
+
+def test_mail_goes_out_once_the_server_is_back(due, away):
     send_all()
     waits = rows.again(due)
     assert (waits.notified_at, waits.notice_tries) == (None, 1)
-    with Postbox(port) as postbox:
+    with away as postbox:
         send_all(waits.created_at)
         send_all()
         assert len(postbox.taken) == 1
     assert rows.again(due).notified_at
 
 
-def test_all_mail_rests_after_an_outage(due, account, now, settings):
+@pytest.mark.usefixtures("away")
+def test_all_mail_rests_after_an_outage(due, account, now):
     end(wished(rows.generating(account, now), now), now)
-    with Postbox() as postbox:
-        port = postbox.port
-    use(settings, port)
     notices.send_due(uuid.uuid4())
     assert Lease.objects.filter(name=DUTY).exists()
     assert sorted(Job.objects.values_list("notice_tries", flat=True)) == [0, 1]
