@@ -83,8 +83,6 @@ class Run:
     reference: str
     model: str
     created_at: datetime
-    status: str = ""
-    cost: Decimal | None = None
 
 
 @dataclass(frozen=True)

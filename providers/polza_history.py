@@ -10,15 +10,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from providers.answers import (
-    Listed,
-    Listing,
-    NoAnswer,
-    Run,
-    Why,
-    amount_said,
-    reference_said,
-)
+from providers.answers import Listed, Listing, NoAnswer, Run, Why, reference_said
 
 PAGE = 100
 MOST_PAGES = 50
@@ -86,9 +78,7 @@ def _read_run(entry: Any) -> Run | None:
     created_at = _instant(entry.get("createdAt"))
     if not reference or not isinstance(model, str) or not model or created_at is None:
         return None
-    costs = (amount_said(entry.get(name)) for name in ("clientCost", "cost"))
-    cost = next((amount for amount in costs if amount is not None), None)
-    return Run(reference, model, created_at, str(entry.get("status", ""))[:100], cost)
+    return Run(reference, model, created_at)
 
 
 def _instant(said: Any) -> datetime | None:
