@@ -7,7 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import time_machine
 from django.conf import settings as site
 from django.db import OperationalError
 from django.utils import timezone
@@ -20,15 +19,10 @@ from providers.answers import Accepted, Failed, Rejected, Unknown, Why
 from providers.download import Fetched
 from providers.models import Call
 from providers.states import CallState
+from tests import rows
 from tests.fakes import made
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def clock(now):
-    with time_machine.travel(now, tick=False) as traveller:
-        yield traveller
 
 
 def call_of(job: Job) -> Call:
@@ -39,12 +33,8 @@ def calls_of(job: Job) -> list[str]:
     return [call.state for call in Call.objects.of_work(f"image:{job.pk}")]
 
 
-def reread(job: Job) -> Job:
-    return Job.objects.select_related("attempt").get(pk=job.pk)
-
-
 def ends(job: Job) -> tuple[str, str, str]:
-    job = reread(job)
+    job = rows.again(job)
     return job.state, job.reason, job.attempt.state
 
 
@@ -63,7 +53,7 @@ def test_a_picture_is_delivered_and_its_slot_used(clock, order, fake, settings):
     engine.advance(job.pk)
     outcomes.apply(call_of(job), made(), timezone.now())
     engine.advance(job.pk)
-    picture = reread(job).pictures.get()
+    picture = rows.again(job).pictures.get()
     assert ends(job) == ("ready", "", "success")
     assert (settings.MEDIA_ROOT / picture.file).stat().st_size == picture.size
     assert (picture.width, picture.height, picture.media_type) == (8, 6, "image/png")
@@ -109,7 +99,7 @@ def test_rejected_gives_the_slot_back_as_surely_free(clock, order, fake):
     job = order()
     engine.advance(job.pk)
     assert ends(job) == ("failed", "balance", "failed")
-    assert reread(job).attempt.cost_nothing
+    assert rows.again(job).attempt.cost_nothing
     assert not Stage.objects.unfinished().exists()
 
 
@@ -121,7 +111,7 @@ def test_a_confirmed_failure_counts_as_free_only_by_word(clock, order, cost, sur
     engine.advance(job.pk)
     outcomes.apply(call_of(job), Failed(Why("provider"), cost), timezone.now())
     assert ends(job) == ("failed", "provider", "failed")
-    assert reread(job).attempt.cost_nothing is surely_free
+    assert rows.again(job).attempt.cost_nothing is surely_free
 
 
 def test_a_429_keeps_the_place_and_then_succeeds(clock, order, fake):

@@ -15,6 +15,7 @@ from providers import gates, ledger
 from providers.answers import Accepted, Failed, NoAnswer, Rejected, Running, Unknown, Why
 from providers.models import Call, Gate
 from quotas.models import Alert, AlertKind
+from tests import rows
 from tests.fakes import ACCOUNT, OFFER, SPARE, made
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
@@ -32,12 +33,8 @@ def asked(job: Job) -> list[str]:
     return [f"{call.provider} {call.state}" for call in calls_of(job)]
 
 
-def reread(job: Job) -> Job:
-    return Job.objects.select_related("attempt").get(pk=job.pk)
-
-
 def ends(job: Job) -> tuple[str, str, str]:
-    job = reread(job)
+    job = rows.again(job)
     return job.state, job.reason, job.attempt.state
 
 
@@ -48,7 +45,7 @@ def polled(job: Job, answer) -> None:
 
 
 def said(job: Job) -> str:
-    return " ".join(panel_of(reread(job))["sentences"])
+    return " ".join(panel_of(rows.again(job))["sentences"])
 
 
 @pytest.mark.parametrize(
@@ -107,7 +104,7 @@ def test_without_a_fallback_the_job_fails_with_its_slot_back(order, fake):
     job = order()
     engine.advance(job.pk)
     assert ends(job) == ("failed", "provider", "failed")
-    assert reread(job).attempt.cost_nothing
+    assert rows.again(job).attempt.cost_nothing
 
 
 def test_a_confirmed_failure_that_cost_nothing_is_asked_of_another(order, spare):
@@ -125,7 +122,7 @@ def test_a_failure_that_was_or_may_have_been_billed_ends_the_job(order, spare, c
     polled(job, Failed(Why("no_output"), cost))
     assert asked(job) == ["fake failed"]
     assert ends(job) == ("failed", "no_output", "failed")
-    assert not reread(job).attempt.cost_nothing
+    assert not rows.again(job).attempt.cost_nothing
 
 
 def test_a_billed_failure_is_asked_of_another_under_the_setting(order, spare, settings):
@@ -144,7 +141,7 @@ def test_an_attempt_remembers_what_an_earlier_call_of_it_cost(order, spare, sett
     engine.advance(job.pk)
     polled(job, Failed(Why("provider"), Decimal("5.00")))
     assert ends(job) == ("failed", "provider", "failed")
-    assert not reread(job).attempt.cost_nothing
+    assert not rows.again(job).attempt.cost_nothing
 
 
 def test_nobody_else_is_asked_for_one_who_stopped_waiting(order, fake, spare):
@@ -164,7 +161,7 @@ def test_the_picture_of_a_fallback_says_who_made_it_and_why(order, fake, spare):
     polled(job, made())
     assert ends(job) == ("ready", "", "success")
     assert "Made with spare, brush-2 because fake, brush-1 was down." in said(job)
-    assert panel_of(reread(job))["maker"] == calls_of(job)[1]
+    assert panel_of(rows.again(job))["maker"] == calls_of(job)[1]
 
 
 def test_a_bad_key_pauses_the_provider_for_the_next_job_with_an_alert(order, fake, spare):
@@ -221,7 +218,7 @@ def test_the_wait_ends_with_the_slot_back(order, fake, clock, settings):
         if timezone.now() > job.created_at + settings.POOL_WAIT + timedelta(seconds=40):
             break
     assert ends(job) == ends(waiting) == ("failed", "rate", "failed")
-    assert reread(waiting).attempt.cost_nothing
+    assert rows.again(waiting).attempt.cost_nothing
 
 
 def test_the_wait_ends_also_where_everybody_is_busy(order, fake, spare, clock, settings):

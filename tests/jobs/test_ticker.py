@@ -7,7 +7,6 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-import time_machine
 from django.utils import timezone
 
 from jobs import engine, heartbeats, holders, leases, outcomes
@@ -18,12 +17,6 @@ from providers.models import Call
 from tests.fakes import made
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def clock(now):
-    with time_machine.travel(now, tick=False) as traveller:
-        yield traveller
 
 
 @pytest.fixture
