@@ -1,14 +1,13 @@
 """What a person reads when something goes wrong, and who may see what."""
 
-import os
-import signal
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import expect
 
 from providers.sandbox.drawing import draw_picture
 from tests.e2e.steps import PROMPT, expect_quota, expect_state, order
+from tests.site_process import resume
 
 pytestmark = [pytest.mark.chromium, pytest.mark.site]
 
@@ -68,13 +67,11 @@ def test_a_failure_is_tried_again_with_the_same_prompt(page):
 def sleeping_cluster(site):
     """No worker takes anything until the block ends."""
     site.wait_until(site.is_whole)
-    group = site.pids()["cluster"]
-    os.killpg(group, signal.SIGSTOP)
+    sleeping = site.suspend("cluster")
     try:
         yield
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(group, signal.SIGCONT)
+        resume(sleeping)
 
 
 @pytest.mark.parametrize("javascript", [True, False], ids=["live", "plain"])
