@@ -23,7 +23,7 @@ def expect_delivery(page) -> None:
 
 
 def order_and_stay(page) -> None:
-    order(page)
+    order(page, fault="slow_14")
     page.evaluate("window.neverLeft = true")
 
 
