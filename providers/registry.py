@@ -9,7 +9,8 @@ from django.conf import settings
 from django.core.signals import setting_changed
 
 from providers.base import Provider
-from providers.polza import Polza, SandboxPolza
+from providers.polza import Polza
+from providers.sandbox_polza import SandboxPolza
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from urllib3 import PoolManager
 
 from providers.answers import Accepted, NoAnswer, Rejected, Running, Unknown
 from providers.http import Client, NotSent
-from providers.polza import Polza, SandboxPolza
+from providers.polza import Polza
+from providers.sandbox_polza import SandboxPolza
 
 CREATED = b'{"id": "gen_1", "status": "pending"}'
 

@@ -10,7 +10,8 @@ import pytest
 from providers import polza as polza_module
 from providers.answers import Artifact, Done, Failed, NoAnswer, Running
 from providers.base import PictureRequest
-from providers.polza import Polza, SandboxPolza
+from providers.polza import Polza
+from providers.sandbox_polza import SandboxPolza
 from providers.webhooks import Ed25519Jwks, Hint, StandardWebhooks, Unsigned
 
 URL = "https://s3.polza.test/f/1.png"

@@ -16,8 +16,8 @@ from providers.answers import (
     Unknown,
 )
 from providers.base import PictureRequest
-from providers.polza import SandboxPolza
 from providers.sandbox.faults import FAULTS
+from providers.sandbox_polza import SandboxPolza
 from tests.site_process import wait_until
 
 # These answers never come: it is our own patience that ends.

@@ -1,0 +1,56 @@
+"""The adapter of the local sandbox: Polza's contract, plus the fault that the person chose, and for
+one of its faults an id in the headers, as other providers give it. Its webhooks are signed in the
+way that `SANDBOX_HOOKS` says."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+
+from django.conf import settings
+
+from providers.base import Caps, PictureRequest
+from providers.polza import Polza
+from providers.webhooks import Ed25519Jwks, Hint, StandardWebhooks, Unsigned, Verifier, jwks_at
+
+CLOSED_PORT = "http://127.0.0.1:1"
+
+
+class SandboxPolza(Polza):
+    early_id_header = "X-Generation-Id"
+    caps = Caps(
+        kinds=frozenset({"image"}),
+        cloud=False,
+        enqueue_only=True,
+        result_ttl=timedelta(days=7),
+        currency="RUB",
+    )
+
+    def __init__(self, *, name: str, base_url: str, key: str) -> None:
+        super().__init__(name=name, base_url=base_url, key=key)
+        self.caps = replace(
+            self.caps, hook="hint" if settings.SANDBOX_HOOKS == "HINT" else "signed"
+        )
+        self.verifier = self._verifier()
+
+    def _verifier(self) -> Verifier:
+        if settings.SANDBOX_HOOKS == "STANDARD":
+            return StandardWebhooks(settings.SANDBOX_HOOK_SECRET)
+        if settings.SANDBOX_HOOKS == "ED25519":
+            url = f"{self.base_url}/.well-known/jwks.json"
+            return Ed25519Jwks(partial(jwks_at, url, trust_env=False))
+        return Unsigned()
+
+    def read_hook(self, headers: Mapping[str, str], body: bytes, now: datetime) -> Hint | None:
+        return self.verifier.verify(headers, body, now)
+
+    def submit_url(self, request: PictureRequest) -> str:
+        if request.fault == "refuse":
+            return f"{CLOSED_PORT}/v1/media"
+        return super().submit_url(request)
+
+    def headers(self, request: PictureRequest) -> dict[str, str]:
+        return {
+            "X-Sandbox-Work": request.work,
+            **({"X-Sandbox-Fault": request.fault} if request.fault else {}),
+        }
