@@ -66,6 +66,7 @@ def test_keyboard_is_enough(page, make_user):
     """The name has the focus at once."""
     name = make_user("fred")
     page.goto("/sign-in?next=/images/new")
+    expect(page.get_by_label("Name")).to_be_focused()
     page.keyboard.type(name)
     page.keyboard.press("Tab")
     page.keyboard.type(PASSWORD)
