@@ -21,6 +21,7 @@ HASTE = 6.0
 
 @dataclass(frozen=True)
 class Order:
+    form_key: str
     visitor: str
     status: int
     """303: taken, 429: refused by the quota, 0: nobody answered in time."""
@@ -80,7 +81,7 @@ class Customers:
             self.is_over.wait(AGAIN_AFTER)
         visitor = (session.cookies.get("visitor") or "").strip('"').partition(":")[0]
         taken = status if status in (303, 429) else 0
-        return Order(visitor, taken, began, self.now())
+        return Order(fields["form_key"], visitor, taken, began, self.now())
 
     def _come_in(self, session: requests.Session) -> None:
         """The first page gives the visitor's cookie and the token of forms."""

@@ -20,6 +20,7 @@ FAILING = {fault.name for fault in FAULTS if fault.call == "failed"}
 UNFETCHABLE = {fault.name for fault in FAULTS if fault.reason == "not_fetched"}
 CONTRADICTED = "json_5xx_executed"
 TAKEN_BACK = "failed_then_completed"
+STALE_HOOK = "hook_stale"
 SHARED = {SHARED_MODEL, FALLBACK_MODEL}
 A_MOMENT = 3.0
 
@@ -61,6 +62,9 @@ def reckon(books: Books) -> Reckoning:
     found.wrongs += judge.wrongs_of_bill()
     found.wrongs += wrongs_of_seats(books)
     found.wrongs += [Wrong("audit", "", line) for line in books.audit]
+    ordered = {job.form_key for job in books.jobs}
+    for form_key in books.accepted - ordered:
+        found.wrongs.append(Wrong("lost order", "", f"taken, but of no row: {form_key}"))
     if books.unanswered:
         found.wrongs.append(Wrong("stuck", "", f"{books.unanswered} orders were never answered"))
     return found
@@ -182,17 +186,20 @@ class Judge:
         for first, second in pairwise(runs):
             told_at = first.failure_told_at
             was_told = told_at is not None and told_at <= second.executed_at
-            if not was_told and not was_refused(job, first):
+            was_lie = was_refused(job, first) and second.model != first.model
+            if not was_told and not was_lie:
                 says = f"{second.fault} ran while {first.fault} had not failed; {story(job)}"
                 yield Wrong("executed twice", job.id, says)
 
     def _failed_without_proof(self, job: Job) -> Iterator[Wrong]:
-        """A failure is told by the provider, or nothing ran at all."""
+        """A failure is told by the provider when it is asked, or nothing ran at all."""
         if job.state != "failed":
             return
+        ended = {call.reference for call in job.calls if call.state in ("failed", "succeeded")}
         for run in self.runs_of(job):
-            if has_picture(run) and run.fault != TAKEN_BACK and not was_refused(job, run):
-                yield Wrong("false failure", job.id, f"{run.fault} was made; {story(job)}")
+            was_made = has_picture(run) and run.fault != TAKEN_BACK
+            if (was_made or run.id not in ended) and not was_refused(job, run):
+                yield Wrong("false failure", job.id, f"of {run.fault} nobody told; {story(job)}")
         calls = job.calls
         asked_all = any(call.model == FALLBACK_MODEL for call in calls)
         was_patient = waited(job) >= POOL_WAIT or job.reason == KILLER
@@ -212,6 +219,7 @@ class Judge:
         for run in self.strays:
             yield Wrong("stray run", run.work, f"{run.model}, {run.fault}: of no job")
         yield from self._requests_without_call()
+        yield from self._webhooks_refused()
         for job in self.books.jobs:
             asked = Counter(call.model for call in job.calls)
             for model, times in Counter(run.model for run in self.runs_of(job)).items():
@@ -219,9 +227,13 @@ class Judge:
                     yield Wrong("run without call", job.id, f"{model}: {times} runs; {story(job)}")
         for run in self.runs:
             owner = self._call_of_run.get(run.id)
-            if owner and owner[1].cost is not None and not self._cost_is_right(owner[1], run):
-                says = f"{run.fault}: charged {run.charged}, we say {owner[1].cost}"
-                yield Wrong("cost", owner[0].id, says)
+            if not owner:
+                continue
+            job, call = owner
+            is_told = call.cost is not None or call.state in ("succeeded", "failed")
+            if is_told and not self._cost_is_right(call, run):
+                says = f"{run.fault}: charged {run.charged}, we say {call.cost}"
+                yield Wrong("cost", job.id, says)
 
     def _requests_without_call(self) -> Iterator[Wrong]:
         """Whatever became of it: its row was committed before it left."""
@@ -230,14 +242,26 @@ class Judge:
             if token not in tokens:
                 yield Wrong("request without call", work.removeprefix("image:"), "of no row")
 
+    def _webhooks_refused(self) -> Iterator[Wrong]:
+        """A forged one names no run of ours, or no call; the rest are the provider's own word."""
+        own = {
+            (call.hook_token, run.id): (job, run)
+            for job in self.books.jobs
+            for call in job.calls
+            for run in self.runs_of(job)
+        }
+        for report in self.books.refused & own.keys():
+            job, run = own[report]
+            if run.fault != STALE_HOOK:
+                yield Wrong("webhook refused", job.id, f"{run.fault}; {story(job)}")
+
     def _cost_is_right(self, call: Call, run: Run) -> bool:
         """What had failed for nothing, or was refused, cost nothing until later news."""
         cost_nothing = call.state == "rejected" or (
             call.state == "failed" and run.fault == TAKEN_BACK
         )
-        return float(call.cost or 0) == (
-            0 if cost_nothing and call.late_outcome != "succeeded" else run.charged
-        )
+        expected = 0 if cost_nothing and call.late_outcome != "succeeded" else run.charged
+        return call.cost is not None and float(call.cost) == expected
 
 
 NO_RUN = {"never_connected", "overslept", "too_many", "refused"}

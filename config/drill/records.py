@@ -100,7 +100,8 @@ class Refusal:
 @dataclass(frozen=True)
 class Books:
     """Everything that is compared. `runs` are the sandbox's word, `answered` and `asked` that of
-    the proxy, `taken` the relay's; `seats` is how many more could be reserved, by account and day.
+    the proxy, `taken` and `refused` the relay's; `seats` is how many more could be reserved, by
+    account and day.
     """
 
     jobs: tuple[Job, ...]
@@ -108,10 +109,13 @@ class Books:
     answered: dict[str, float] = field(default_factory=dict)
     asked: dict[str, str] = field(default_factory=dict)
     taken: frozenset[tuple[str, str]] = frozenset()
+    refused: frozenset[tuple[str, str]] = frozenset()
     refusals: tuple[Refusal, ...] = ()
     seats: dict[tuple[int, str], int] = field(default_factory=dict)
     audit: tuple[str, ...] = ()
     troubles: tuple[Entry, ...] = ()
+    accepted: frozenset[str] = frozenset()
+    """The form of each order that was told it is taken."""
     unanswered: int = 0
     """Orders that nobody answered in time."""
 

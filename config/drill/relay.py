@@ -16,13 +16,15 @@ GIVE_UP_AFTER = 240
 
 
 class Relay:
-    """`taken`: (token, run) of each report that the site answered with 204."""
+    """`taken`: (token, run) of each report that the site answered with 204; `refused`: of each
+    that it answered otherwise, or never."""
 
     def __init__(
         self, web: int, round_of_token: dict[str, Round], time: Callable[[], float]
     ) -> None:
         self.web, self.round_of_token, self.time = web, round_of_token, time
         self.taken: set[tuple[str, str]] = set()
+        self.refused: set[tuple[str, str]] = set()
         self.injected: Counter[str] = Counter()
         self.open = 0
         self._next_came = asyncio.Event()
@@ -62,13 +64,16 @@ class Relay:
             self.open -= 1
 
     async def _deliver(self, request: Request, token: str) -> None:
+        report = (token, str(request.json().get("id", "")))
         for _ in range(int(GIVE_UP_AFTER / AGAIN_EVERY)):
             status = await self._post(request)
             if status == 204:
-                self.taken.add((token, str(request.json().get("id", ""))))
-            if 200 <= status < 500:
+                self.taken.add(report)
                 return
+            if 200 <= status < 500:
+                break
             await asyncio.sleep(AGAIN_EVERY)
+        self.refused.add(report)
 
     async def _post(self, request: Request) -> int:
         """The status; 0 when the site did not answer."""

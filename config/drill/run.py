@@ -218,9 +218,11 @@ class Drill:
             answered=dict(self.proxy.answered),
             asked=dict(self.proxy.asked),
             taken=frozenset(self.relay.taken),
+            refused=frozenset(self.relay.refused),
             refusals=refusals,
             audit=_audit_lines(audit),
             troubles=tuple(self.log.entries),
+            accepted=frozenset(order.form_key for order in orders if order.status == 303),
             unanswered=sum(order.status == 0 for order in orders),
         )
 

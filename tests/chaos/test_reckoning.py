@@ -91,6 +91,11 @@ RIGHT = {
         ),
         replace(RUN, fault="failed_then_completed", failure_told_at=AT + 2),
     ),
+    "forged webhooks refused": books(
+        JOB,
+        replace(RUN, fault="hook_stale"),
+        refused=frozenset({("token", "gen_1"), ("token", "gen_9"), ("another", "gen_1")}),
+    ),
     "each request has its row": books(asked={"token": "image:j1"}),
     "refused while all was held": replace(
         books(replace(JOB, attempt=replace(SEAT, allowed=1)), free=0),
@@ -111,11 +116,13 @@ WRONG = {
     "no fallback": books(
         replace(NOTHING, calls=(REJECTED,)), replace(RUN, id="gen_3", work="image:other")
     ),
+    "lost order": books(accepted=frozenset({"key", "another"})),
     "delivered twice": books(replace(JOB, pictures=(1, 1))),
     "wrong picture": books(replace(JOB, calls=(replace(CALL, reference="gen_7"),)), RUN),
     "stray run": books(JOB, RUN, replace(RUN, id="gen_3", work="image:nobody")),
     "run without call": books(JOB, RUN, replace(RUN, id="gen_3", executed_at=AT + 9)),
     "request without call": books(asked={"token": "image:j1", "another": "image:j1"}),
+    "webhook refused": books(refused=frozenset({("token", "gen_1")})),
     "cost": books(replace(JOB, calls=(replace(CALL, cost="0.0000"),))),
     "slot lost": books(
         replace(NOTHING, attempt=PENDING, calls=(FAILED, replace(FALLBACK, state="rejected"))),
@@ -137,6 +144,25 @@ def test_books_that_are_right_are_found_so(name):
 @pytest.mark.parametrize("kind", WRONG)
 def test_a_planted_discrepancy_is_found(kind):
     assert kind in kinds_in(WRONG[kind])
+
+
+def test_a_lie_is_followed_by_the_fallback_alone():
+    again = replace(CALL, id=2, reference="gen_2")
+    lied, second = replace(RUN, fault="json_5xx_executed"), replace(SECOND, model=RUN.model)
+    same = books(replace(JOB, calls=(REJECTED, again), pictures=(2,)), lied, second)
+    assert kinds_in(same) == {"executed twice"}
+
+
+@pytest.mark.parametrize("fault", ["fail_billed", "no_output", "result_gone"])
+def test_a_failure_that_nobody_told_is_false(fault):
+    guessed = replace(REJECTED, rule="lost")
+    refused = replace(FALLBACK, state="rejected", reference=None)
+    failed = replace(NOTHING, calls=(guessed, refused))
+    assert kinds_in(books(failed, replace(RUN, fault=fault))) == {"false failure"}
+
+
+def test_a_paid_call_knows_its_cost():
+    assert kinds_in(books(replace(JOB, calls=(replace(CALL, cost=None),)))) == {"cost"}
 
 
 def test_an_order_refused_while_a_slot_was_free_is_undersold():
