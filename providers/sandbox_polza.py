@@ -1,6 +1,6 @@
-"""The adapter of the local sandbox: Polza's contract, plus the fault that the person chose, and for
-one of its faults an id in the headers, as other providers give it. Its webhooks are signed in the
-way that `SANDBOX_HOOKS` says."""
+"""The adapter of the local sandbox: Polza's contract, plus the fault that the person chose. Its
+webhooks are signed in the way that `SANDBOX_HOOKS` says. An id in the headers is read, as other
+providers give it; the sandbox itself names its runs in the body alone."""
 
 from collections.abc import Mapping
 from dataclasses import replace

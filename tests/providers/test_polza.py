@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from providers import polza as polza_module
-from providers.answers import Artifact, Done, Failed, NoAnswer, Running
+from providers.answers import Artifact, Done, Failed, NoAnswer, Running, Unknown
 from providers.base import PictureRequest
 from providers.polza import Polza
 from providers.sandbox_polza import SandboxPolza
@@ -110,6 +110,21 @@ def test_sandbox_is_told_the_work_and_the_fault(sent):
 def test_sandbox_is_told_no_fault_when_none_was_chosen(sent):
     _, headers, _ = sent(SandboxPolza)
     assert "X-Sandbox-Fault" not in headers
+
+
+def test_an_id_in_the_headers_is_noted_although_the_body_is_lost(serve):
+    def lose_body(line):
+        line.read_request()
+        line.send(b"HTTP/1.1 201 Created\r\nX-Generation-Id: gen_7\r\nContent-Length: 99\r\n\r\n{")
+
+    noted = []
+    sandbox = SandboxPolza(name="sandbox", base_url=serve(lose_body).url, key="the-key")
+    answer = sandbox.submit(
+        PictureRequest(work="image:1", model="google/model", prompt="a fox"),
+        send_by=datetime.now(UTC) + timedelta(seconds=30),
+        note_id=noted.append,
+    )
+    assert (noted, type(answer)) == (["gen_7"], Unknown)
 
 
 def test_own_results_come_from_the_origin_of_the_base_url():
