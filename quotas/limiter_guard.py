@@ -129,18 +129,20 @@ class Breaker:
 
 
 class Line:
-    """The way to a store elsewhere: a few threads; who waits for one and its answer has BUDGET."""
+    """The way to a store elsewhere: a few threads. A thread is waited for as long as an answer."""
 
     def __init__(self, budget: float) -> None:
         self._budget = budget
+        self._ended_at = 0.0
         self._free = BoundedSemaphore(THREADS)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="limiter")
 
     def ask(self, question: Callable[[], T]) -> T:
-        until = time.monotonic() + self._budget
-        if not self._free.acquire(timeout=self._budget):
-            raise TimeoutError
-        return self._begin(question).result(timeout=max(0, until - time.monotonic()))
+        begun = time.monotonic()
+        if self._free.acquire(timeout=self._budget):
+            return self._begin(question).result(timeout=self._budget)
+        # While others get through it is the crowd that is too large, and no fault of the store.
+        raise NotMeasured(WhyUnmeasured.HANGS) if self._ended_at > begun else TimeoutError
 
     def _begin(self, question: Callable[[], T]) -> Future[T]:
         try:
@@ -149,5 +151,9 @@ class Line:
             # The system has no thread to give. The place is the next one's.
             self._free.release()
             raise
-        answer.add_done_callback(lambda _: self._free.release())
+        answer.add_done_callback(self._end)
         return answer
+
+    def _end(self, _answer: Future[T]) -> None:
+        self._ended_at = time.monotonic()
+        self._free.release()

@@ -231,6 +231,19 @@ def test_who_waits_for_a_thread_waits_no_longer_than_the_budget(monkeypatch):
         check_many(limits, 5)
 
 
+def test_a_crowd_too_large_for_the_threads_is_no_fault_of_the_store(monkeypatch):
+    """Those who waited in vain pass unmeasured, and nobody after them."""
+    monkeypatch.setattr(limiter_guard, "THREADS", 1)
+    store = Store(lambda: time.sleep(0.8) or True)
+    limits = limiter_of(store, clock=lambda: 0.0, budget=2.0)
+    with ThreadPoolExecutor(10) as crowd:
+        list(crowd.map(lambda _: limits.check([ANA]), range(10)))
+    assert how_many_unmeasured() == 10 - store.asked
+    before = store.asked
+    limits.check([ANA])
+    assert store.asked == before + 1
+
+
 def test_a_name_that_nobody_resolves_holds_up_nobody(settings, monkeypatch):
     """Looking it up has no time limit of its own."""
     settings.Q_CLUSTER = {"name": "test"}
