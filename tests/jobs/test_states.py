@@ -5,8 +5,8 @@ import itertools
 import pytest
 
 from jobs import changes
-from jobs.models import Event, Job
-from jobs.states import ENDS, SOURCES, JobState
+from jobs.models import OPEN_STATES, Event, Job
+from jobs.states import ENDS, OPEN, SOURCES, JobState
 
 pytestmark = pytest.mark.django_db
 
@@ -25,3 +25,7 @@ def test_a_job_moves_only_as_the_table_allows(order, now, source, target):
     assert job.version == (8 if moved else 7)
     assert Event.objects.count() == (1 if moved else 0)
     assert (job.ended_at is not None) is (job.state in ENDS)
+
+
+def test_the_states_that_an_index_names_are_the_open_ones():
+    assert set(OPEN_STATES) == OPEN == set(JobState) - ENDS
