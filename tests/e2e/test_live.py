@@ -9,7 +9,7 @@ import requests
 from playwright.sync_api import Page, expect
 
 from tests.e2e.browser import OPTIONS, find_chromium
-from tests.e2e.steps import PROMPT, expect_quota, expect_state, order
+from tests.e2e.steps import PROMPT, asked_by, expect_quota, expect_state, order
 from tests.site_process import wait_until
 
 pytestmark = [pytest.mark.chromium, pytest.mark.site]
@@ -47,12 +47,12 @@ def streams(site) -> int | None:
     """None while no web process answers."""
     try:
         return requests.get(f"{site.url}/healthz", timeout=10).json()["streams"]
-    except requests.ConnectionError:
+    except requests.RequestException:
         return None
 
 
 def wait_for_streams(site, number: int) -> None:
-    site.wait_until(lambda: streams(site) == number, seconds=25)
+    site.wait_until(lambda: streams(site) == number)
 
 
 def leave_view(page: Page) -> None:
@@ -152,8 +152,7 @@ def test_a_hidden_page_shows_the_present_state_when_it_is_seen_again(site, page)
     order(page, fault="slow_14")
     leave_view(page)
     wait_for_streams(site, 0)
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
+    asked = asked_by(page)
     wait_until(lambda: has_ended(page))
     expect(page.locator("h1 + .chip")).not_to_have_text("Ready")
     assert asked == []
@@ -214,7 +213,7 @@ def test_a_page_the_browser_kept_holds_no_stream(site, kept_page):
 
 
 def test_reload_in_mid_run_shows_the_present_state_in_the_first_response(page):
-    order(page)
+    order(page, fault="slow_14")
     expect_state(page, "Generating")
     assert "Generating" in page.reload().text().partition('class="chip"')[2][:400]
 
@@ -223,8 +222,7 @@ def test_a_finished_job_opens_no_stream(site, page):
     order(page)
     expect_state(page, "Ready")
     wait_for_streams(site, 0)
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
+    asked = asked_by(page)
     page.reload()
     page.wait_for_load_state("networkidle")
     assert not [url for url in asked if url.endswith("/stream")]
@@ -232,7 +230,7 @@ def test_a_finished_job_opens_no_stream(site, page):
 
 
 def test_a_cut_network_heals_without_a_click(page, troubles):
-    order(page)
+    order(page, fault="slow_14")
     page.context.set_offline(True)
     expect_connection(page, LOST)
     page.wait_for_timeout(CUT_LASTS)
@@ -278,8 +276,7 @@ def test_the_oldest_of_three_windows_asks_instead(site, lasting):
     for page, address in zip(others, addresses[1:], strict=True):
         page.goto(address)
     wait_until(lambda: oldest.evaluate("closes.includes('replaced')"))
-    asked = []
-    oldest.on("request", lambda request: asked.append(request.url))
+    asked = asked_by(oldest)
     with oldest.expect_response("**/jobs/*?seen=*"):
         oldest.clock.run_for(16_000)
     with oldest.expect_response("**/jobs/*?seen=*"):
@@ -289,15 +286,15 @@ def test_the_oldest_of_three_windows_asks_instead(site, lasting):
 
 def test_a_page_that_found_all_places_taken_tries_again(site, lasting_page):
     wait_for_streams(site, 1)
-    lasting_page.evaluate("sources.at(-1).dispatchEvent(new MessageEvent('close', {data: 'full'}))")
-    wait_for_streams(site, 0)
+    full = "sources.at(-1).dispatchEvent(new MessageEvent('close', {data: 'full'}))"
     with lasting_page.expect_request("**/stream"):
-        pass
+        lasting_page.evaluate(full)
+        wait_for_streams(site, 0)
     wait_for_streams(site, 1)
 
 
 def test_words_that_change_without_news_are_asked_for_in_time(lasting_page):
-    with lasting_page.expect_request("**/jobs/*?seen=900", timeout=20_000):
+    with lasting_page.expect_request("**/jobs/*?seen=900"):
         send_news(lasting_page, 900, look=2)
 
 
