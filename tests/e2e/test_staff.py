@@ -61,6 +61,7 @@ def job_of(page: Page) -> str:
 def open_call(page: Page, job: str) -> None:
     page.goto(f"/admin/providers/call/?q={job}")
     page.locator("#result_list tbody th a").click()
+    page.wait_for_url("**/change/**")
 
 
 def decide(page: Page, what: str, yes: str = "", **fields: str) -> None:
@@ -104,7 +105,7 @@ def states(page: Page, job: str) -> tuple[str, str, str]:
 
 def run_of(site, job: str) -> str:
     """The id under which the provider has it, as staff would read in its own history."""
-    bill = requests.get(f"{site.sandbox_url}/_ledger?work=image:{job}", timeout=5).json()
+    bill = requests.get(f"{site.sandbox_url}/_ledger?work=image:{job}", timeout=60).json()
     [generation] = bill["generations"]
     return generation["id"]
 
@@ -241,7 +242,7 @@ def set_aside(site, job: str) -> None:
     free = f"Stage.objects.unfinished().filter(job_id='{job}', lease_token=None)"
     imports = "from datetime import timedelta; from django.utils import timezone"
     code = f"{imports}; print({free}.update({rests}))"
-    site.wait_until(lambda: site.run("shell", "-c", code).stdout.split()[-1] == "1")
+    site.wait_until(lambda: site.run("shell", "-c", code).stdout.split()[-1:] == ["1"])
 
 
 @SCRIPT
