@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.chromium, pytest.mark.site]
 @pytest.fixture(scope="module")
 def site(chromium, tmp_path_factory):
     """Slow enough for a person to change their mind."""
-    site = Site(tmp_path_factory.mktemp("site"), **SETTINGS | {"SANDBOX_SECONDS": "10"})
+    site = Site(tmp_path_factory.mktemp("site"), **SETTINGS | {"SANDBOX_SECONDS": "15"})
     try:
         yield site.start()
     finally:
