@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-PATIENCE = 20
+PATIENCE = 60
 REASONS = {200: "OK", 201: "Created", 204: "No Content", 302: "Found"}
 
 

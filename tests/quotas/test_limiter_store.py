@@ -235,7 +235,7 @@ def test_a_crowd_too_large_for_the_threads_is_no_fault_of_the_store(monkeypatch)
     """Those who waited in vain pass unmeasured, and nobody after them."""
     monkeypatch.setattr(limiter_guard, "THREADS", 1)
     store = Store(lambda: time.sleep(0.8) or True)
-    limits = limiter_of(store, clock=lambda: 0.0, budget=2.0)
+    limits = limiter_of(store, clock=lambda: 0.0, budget=4.0)
     with ThreadPoolExecutor(10) as crowd:
         list(crowd.map(lambda _: limits.check([ANA]), range(10)))
     assert how_many_unmeasured() == 10 - store.asked
