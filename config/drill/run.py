@@ -31,7 +31,7 @@ from config.drill.scales import LEAP
 from config.drill.stores import Grown, Sqlite
 from config.drill.wires import Wires
 
-START_WITHIN = 90
+START_WITHIN = 240
 QUIET_WITHIN = 280
 STUCK_AFTER = 60
 LOOK_EVERY = 0.05
@@ -202,7 +202,7 @@ class Drill:
             env=self.house.env,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         bill = requests.get(self._bill_url(), timeout=30).json()

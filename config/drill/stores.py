@@ -17,7 +17,7 @@ import redis
 
 from config.drill import processes
 
-START_WITHIN = 30
+START_WITHIN = 120
 
 
 class Missing(Exception):
