@@ -297,6 +297,9 @@ def _note_late(call: Call, news: News, now: datetime) -> bool:
         # What ran after all is not free any more because it had been rejected.
         was_rejected = call.state == CallState.REJECTED and not call.late_outcome
         kept["cost"] = None if was_rejected else call.cost
+    elif call.state == CallState.SUCCEEDED:
+        # The answer may be older than the end: what was paid is not free by it.
+        kept["cost"] = max(call.cost or 0, columns["cost"])
     try:
         with transaction.atomic():
             same = Call.objects.filter(pk=call.pk, late_outcome=call.late_outcome)

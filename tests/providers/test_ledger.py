@@ -227,6 +227,13 @@ def test_late_result_outweighs_a_late_failure(now):
     assert (call.late_outcome, call.cost) == ("succeeded", 5)
 
 
+@pytest.mark.parametrize(("said", "cost"), [(0, 5), (7, 7)])
+def test_late_failure_takes_no_cost_away(now, said, cost):
+    call = call_in("succeeded", now)
+    late(call, Failed(Why("provider"), Decimal(said)), now=now)
+    assert (call.state, call.late_outcome, call.cost) == ("succeeded", "failed", cost)
+
+
 def test_late_failure_that_names_no_cost_leaves_the_cost(now):
     call = call_in("succeeded", now)
     late(call, Failed(Why("provider")), now=now)
