@@ -190,9 +190,20 @@ def in_redis(url: str) -> Limiter:
     return Limiter(lambda rule: counts(), Guard(budget=BUDGET, hang_up=hang_up))
 
 
+class StrictRedisStorage(RedisStorage):
+    """The library takes all that is true for a hit that was counted; the script says 1 or nil."""
+
+    def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
+        arguments = [timezone.now().timestamp(), limit, expiry, amount]
+        said = self.lua_acquire_moving_window([self.prefixed_key(key)], arguments)
+        if said not in (1, None):
+            raise StoreLied
+        return said == 1
+
+
 def _redis_at(url: str) -> RedisStorage:
     """Whatever the client would wait for or try again is cut: the guard decides about that."""
-    return RedisStorage(
+    return StrictRedisStorage(
         url,
         key_prefix=f"{settings.Q_CLUSTER['name']}-limits",
         socket_timeout=BUDGET,

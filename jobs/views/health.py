@@ -1,5 +1,6 @@
 """For machines: does the process live, and can the site do its work. No page, no quota."""
 
+import threading
 from collections.abc import Callable
 
 from django.db import Error, connection
@@ -11,6 +12,8 @@ from django.views.decorators.http import require_safe
 
 from jobs import heartbeats
 from jobs.live.hub import open_streams
+
+_migrated = threading.Event()
 
 
 @never_cache
@@ -43,8 +46,12 @@ def _database() -> bool:
 
 
 def _migrations() -> bool:
-    executor = MigrationExecutor(connection)
-    return not executor.migration_plan(executor.loader.graph.leaf_nodes())
+    """Looking costs as much as a page. What this process has found complete stays so."""
+    if not _migrated.is_set():
+        executor = MigrationExecutor(connection)
+        if not executor.migration_plan(executor.loader.graph.leaf_nodes()):
+            _migrated.set()
+    return _migrated.is_set()
 
 
 READY: dict[str, Callable[[], bool]] = {

@@ -1,7 +1,10 @@
 """Machines are told whether the process lives, and by name what a site lacks for its work."""
 
+import threading
+
 import pytest
 from django.db import InterfaceError, OperationalError
+from django.db.migrations.executor import MigrationExecutor
 
 from jobs.views import health
 
@@ -21,6 +24,15 @@ def test_site_that_stands_still_is_not_ready(client):
     assert response.status_code == 503
     missing = {name for name, holds in response.json().items() if not holds}
     assert missing == {"ready", "ticker", "workers"}
+
+
+def test_migrations_are_looked_at_until_they_are_complete(client, alive, monkeypatch):
+    alive()
+    monkeypatch.setattr(health, "_migrated", threading.Event())
+    plans = [["0002"], [], ["never asked for"]]
+    monkeypatch.setattr(MigrationExecutor, "migration_plan", lambda *_: plans.pop(0))
+    told = [client.get("/readyz").json()["migrations"] for _ in range(4)]
+    assert (told, plans) == ([False, True, True, True], [["never asked for"]])
 
 
 @pytest.mark.parametrize("error", [OperationalError, InterfaceError])

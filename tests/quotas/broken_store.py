@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 # What no Redis says; "there is nothing", in place of an answer; and what a Redis in trouble says.
 REPLIES = {
     "garbage": b"HTTP/1.1 200 OK\r\n\r\n<html>",
+    "yes": b"+OK\r\n",
+    "many": b":2\r\n",
     "nothing": b"$-1\r\n",
     "full": b"-OOM command not allowed when used memory > 'maxmemory'.\r\n",
     "replica": b"-READONLY You can't write against a read only replica.\r\n",
