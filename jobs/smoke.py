@@ -20,6 +20,7 @@ from jobs.models import Job, Picture
 from jobs.ordering import PictureOrder, new_form_key, order_picture
 from jobs.states import OPEN, JobState
 from jobs.works import job_id_of, work_of
+from providers import gates
 from providers.models import SmokeTest
 from providers.registry import Offer, fallback_offers, offers
 from quotas import accounts
@@ -71,12 +72,13 @@ def _order(offer: Offer, now: datetime) -> SmokeTest:
 
 
 def begin_due(now: datetime) -> list[SmokeTest]:
-    """The daily ones, for a schedule that comes oftener; none unless SMOKE_DAILY."""
+    """The daily ones, for a schedule that comes oftener; none unless SMOKE_DAILY, nor of a provider
+    that staff have paused."""
     if not settings.SMOKE_DAILY or not leases.take_duty(DUTY, uuid.uuid4(), now, DUTY_LASTS):
         return []
     lately = SmokeTest.objects.filter(began_at__gt=now - AGAIN_AFTER)
-    tested = set(lately.values_list("provider", flat=True))
-    return [begin(offer, now) for name, offer in tested_offers().items() if name not in tested]
+    left_out = set(lately.values_list("provider", flat=True)) | gates.paused_by_staff()
+    return [begin(offer, now) for name, offer in tested_offers().items() if name not in left_out]
 
 
 def conclude(now: datetime) -> None:

@@ -108,6 +108,10 @@ def let_in(provider: str) -> bool:
     return bool(paused.exclude(model=WHOLE).update(**OPEN) + whole)
 
 
+def paused_by_staff() -> set[str]:
+    return set(Gate.objects.filter(model=WHOLE, why=STAFF).values_list("provider", flat=True))
+
+
 def _lock(offer: Offer) -> list[Gate]:
     """The provider's own row first; it is the lock for its models' rows too. Both are read after
     it: a row that was waited for would come with the probe of before."""

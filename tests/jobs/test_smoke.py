@@ -14,6 +14,7 @@ from jobs import alarm_posts, alarms, audit, engine, smoke, tasks, wishes
 from jobs.management.commands import smoke as command
 from jobs.models import Job
 from jobs.works import job_id_of
+from providers import gates
 from providers.answers import Rejected, Unknown, Why
 from providers.models import SmokeTest
 from quotas import accounts
@@ -161,6 +162,16 @@ def test_a_provider_that_is_not_asked_is_not_tested(settings, now):
     assert alerts() == []
 
 
+def test_a_provider_that_staff_have_paused_is_tested_once_it_is_let_in(settings, now):
+    settings.SMOKE_DAILY = True
+    gates.pause("fake", now)
+    assert smoke.begin_due(now) == []
+    assert not Job.objects.exists()
+    gates.let_in("fake")
+    later = now + smoke.DUTY_LASTS
+    assert [test.provider for test in smoke.begin_due(later)] == ["fake"]
+
+
 # What staff are told
 
 
@@ -200,6 +211,16 @@ def test_a_stale_one_is_told_where_it_is_daily(run, clock, settings):
     clock.shift(smoke.STALE_AFTER)
     assert alerts() == []
     settings.SMOKE_DAILY = True
+    assert [subject for subject, _ in alerts()] == ["fake"]
+
+
+def test_staff_are_told_of_no_test_while_they_have_paused_the_provider(run, clock, settings, now):
+    settings.SMOKE_DAILY = True
+    run()
+    gates.pause("fake", now)
+    clock.shift(smoke.STALE_AFTER)
+    assert alerts() == []
+    gates.let_in("fake")
     assert [subject for subject, _ in alerts()] == ["fake"]
 
 
