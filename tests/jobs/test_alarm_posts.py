@@ -139,6 +139,20 @@ def test_an_address_that_refuses_is_asked_again_later(opened, listener, now, sta
     assert "SECRET-TOKEN" not in caplog.text
 
 
+def test_a_refusal_whose_body_is_cut_is_a_refusal(opened, settings, now):
+    def answer_half(line):
+        line.read_request()
+        line.send(b"HTTP/1.1 500 Oops\r\nContent-Length: 1000\r\n\r\nhalf")
+
+    server = ScriptedServer(answer_half)
+    settings.ALERT_URL = server.url
+    alert = opened()
+    send_due(now)
+    server.stop()
+    alert.refresh_from_db()
+    assert (alert.posted_at, alert.post_due_at) == (None, now + DELAYS[0])
+
+
 def test_an_address_that_never_takes_it_is_given_up(opened, listener, now, caplog):
     listener(500)
     alert = opened()
