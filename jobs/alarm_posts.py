@@ -14,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 
 from django.conf import settings
 from django.core.mail import EmailMessage
@@ -24,6 +25,7 @@ from django.utils.translation import gettext as _
 
 from jobs import mailing
 from jobs.mailing import Fate
+from jobs.outages import outlast
 from providers.http import WIRE_ERRORS, Client, innermost
 from quotas.models import Alert
 
@@ -108,7 +110,8 @@ def send_due(now: datetime) -> None:
             if time.monotonic() > end:
                 return
             if channel.take(alert, now):
-                channel.follow(alert, _send_safely(channel, alert), now)
+                follow = partial(channel.follow, alert, _send_safely(channel, alert), now)
+                outlast(follow)
 
 
 def _threads() -> ThreadPoolExecutor:

@@ -30,6 +30,7 @@ from django.utils.translation import gettext as _
 from jobs import leases, mailing, queue, wording
 from jobs.mailing import Fate
 from jobs.models import Job, Lease
+from jobs.outages import outlast
 from jobs.states import OPEN
 
 log = logging.getLogger(__name__)
@@ -106,7 +107,7 @@ def send(job: Job, now: datetime) -> Fate | None:
     job.refresh_from_db()
     fate = mailing.post(message_about(job, to), f"job {job.pk}")
     if fate is not Fate.POSTED:
-        _try_later(job, now)
+        outlast(lambda: _try_later(job, now))
     return fate
 
 

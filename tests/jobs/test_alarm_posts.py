@@ -13,7 +13,7 @@ from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
 from django.db import OperationalError
 
-from jobs import alarm_posts
+from jobs import alarm_posts, outages
 from jobs.alarm_posts import CHANNELS, MOST_SENDING, POST_WITHIN, Posts, send_due
 from jobs.mailing import DELAYS, Fate
 from providers import http
@@ -284,6 +284,26 @@ def test_what_was_refused_while_the_database_was_away_is_told_again(
     monkeypatch.setattr(alarm_posts.Channel, "follow", follow)
     posts.collect()
     posts.close()
+    assert Alert.objects.get().mail_due_at == now + MINUTE
+
+
+def test_a_worker_outlasts_a_database_that_is_away_after_a_refusal(
+    opened, settings, now, monkeypatch
+):
+    settings.ALERT_EMAILS, settings.ALERT_URL = ["ops@example.org"], ""
+    opened()
+    follow, failures = alarm_posts.Channel.follow, [OperationalError("the database is away")] * 2
+
+    def follow_later(*given):
+        if failures:
+            raise failures.pop()
+        follow(*given)
+
+    monkeypatch.setattr(alarm_posts, "_send_safely", lambda *given: Fate.AWAY)
+    monkeypatch.setattr(alarm_posts.Channel, "follow", follow_later)
+    monkeypatch.setattr(outages.connection, "close", lambda: None)
+    monkeypatch.setattr(outages.time, "sleep", lambda seconds: None)
+    send_due(now)
     assert Alert.objects.get().mail_due_at == now + MINUTE
 
 

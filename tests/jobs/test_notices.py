@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
-from django.db import connection
+from django.db import OperationalError, connection
 from django.utils import timezone
 
-from jobs import notices, outcomes, tasks, ticker
+from jobs import notices, outages, outcomes, tasks, ticker
 from jobs.mailing import DELAYS
 from jobs.models import Job, Lease
 from jobs.notices import DUTY, DUTY_LASTS
@@ -345,6 +345,25 @@ def test_mail_that_the_server_may_have_is_not_sent_again(due, now, postbox, capl
     assert len(postbox.taken) == 1
     assert rows.again(due).notified_at
     assert "may be lost" in caplog.text
+
+
+def test_a_refusal_while_the_database_is_away_is_noted_once_it_is_back(
+    due, now, postbox, monkeypatch
+):
+    postbox.manner = "refuse"
+    try_later, failures = notices._try_later, [OperationalError("the database is away")] * 2
+
+    def try_later_than_that(*given):
+        if failures:
+            raise failures.pop()
+        try_later(*given)
+
+    monkeypatch.setattr(notices, "_try_later", try_later_than_that)
+    monkeypatch.setattr(outages.connection, "close", lambda: None)
+    monkeypatch.setattr(outages.time, "sleep", lambda seconds: None)
+    later = now + timedelta(minutes=5)
+    notices.send(due, later)
+    assert rows.again(due).notice_due_at == later + DELAYS[0]
 
 
 def test_death_between_mark_and_mail_sends_no_second(due, now, monkeypatch):
