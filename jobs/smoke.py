@@ -52,7 +52,8 @@ def begin(offer: Offer, now: datetime) -> SmokeTest:
         return _order(offer, now)
     except IntegrityError:
         running = SmokeTest.objects.running().filter(provider=offer.provider).first()
-        return running or begin(offer, now)
+        # None where it has just ended.
+        return running or _order(offer, now)
 
 
 @transaction.atomic

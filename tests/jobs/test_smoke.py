@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from django.core import mail
 from django.core.management import CommandError, call_command
+from django.db import IntegrityError
 from django.utils import timezone
 
 from jobs import alarm_posts, alarms, audit, engine, smoke, tasks, wishes
@@ -117,6 +118,21 @@ def test_one_runs_at_a_time_for_a_provider(now):
     first, second = smoke.begin(OFFER, now), smoke.begin(OFFER, now)
     assert first == second
     assert Job.objects.count() == 1
+
+
+def test_a_database_that_refuses_every_order_is_asked_no_more_than_twice(now, monkeypatch):
+    asked = []
+
+    def refuse(*given):
+        asked.append(given)
+        if len(asked) > 5:
+            pytest.fail("asked for ever")
+        raise IntegrityError
+
+    monkeypatch.setattr(smoke, "_order", refuse)
+    with pytest.raises(IntegrityError):
+        smoke.begin(OFFER, now)
+    assert len(asked) == 2
 
 
 def test_a_full_day_of_the_operator_is_a_failure(now):
