@@ -198,7 +198,9 @@ def _orphans(now: datetime) -> Iterator[str]:
 
 
 def tidy_files(now: datetime) -> int:
-    return media.remove(islice(_orphans(now), BATCH))
+    """A batch of those that can be removed, however many cannot."""
+    gone = filter(None, (media.remove([file]) for file in _orphans(now)))
+    return sum(islice(gone, BATCH))
 
 
 CHORES = (

@@ -190,6 +190,22 @@ def test_files_of_no_picture_go_after_a_day(account, now):
     assert young.exists()
 
 
+def test_files_that_cannot_be_removed_stand_in_the_way_of_no_other(now, monkeypatch):
+    monkeypatch.setattr(housekeeping, "BATCH", 2)
+    laid = [lay(f"pictures/ab/{number}.png", 2 * DAY, now) for number in range(6)]
+    stuck = set(os.listdir(laid[0].parent)[:3])
+    unlink = Path.unlink
+
+    def unlink_some(path: Path, missing_ok: bool = False) -> None:
+        if path.name in stuck:
+            raise PermissionError(1, "not permitted")
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", unlink_some)
+    assert run(now) == {"files": 3}
+    assert {path.name for path in laid if path.exists()} == stuck
+
+
 def test_other_folders_are_left_alone(now):
     stranger = lay("somewhere/else.png", 9 * DAY, now)
     assert run(now) == {}
