@@ -119,9 +119,9 @@ def refused_providers(now: datetime) -> Iterator[Trouble]:
 
 
 def shut_providers(now: datetime) -> Iterator[Trouble]:
-    """Pauses that followed each other for minutes; one that has run out, and that nobody has tried
-    since, is no trouble. Not those of staff's own hand, and not what is refused for the key or the
-    balance, which is told at once by a kind of its own."""
+    """Pauses that followed each other for minutes (`gates._shut`); one that has run out, and that
+    nobody has tried since, is no trouble. Not those of staff's own hand, and not what is refused
+    for the key or the balance, which is told at once by a kind of its own."""
     shut = Gate.objects.filter(shut_since__lte=now - SHUT_LASTS, exhausted_until=None)
     lately = Q(paused_until__gt=now) | Q(since__gt=now - SHUT_LASTS)
     for gate in shut.filter(lately).exclude(why=gates.STAFF).order_by("provider", "model"):

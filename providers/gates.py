@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from django.conf import settings
-from django.db.models import F, Q, QuerySet, Value
+from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce
 
 from providers import ledger, money
@@ -29,6 +29,10 @@ WHOLE = ""
 
 STAFF = "staff"
 """Why a gate is shut that staff have shut: nobody else opens it."""
+
+SERIES_ENDS_AFTER = timedelta(minutes=5)
+"""How long after a pause, without a request, the next one begins anew: what the provider would
+have said in between is not known."""
 
 PROBE_AGAIN = timedelta(seconds=1)
 STAFF_AGAIN = timedelta(seconds=15)
@@ -160,13 +164,16 @@ def _close(call: Call, now: datetime, retry_after: float | None) -> Shift | None
 
 def _shut(provider: str, model: str, now: datetime, why: str, **until: datetime) -> bool:
     """A shorter pause does not cut a longer one, nor give an exhausted provider another reason;
-    and none replaces that of staff."""
+    and none replaces that of staff. `shut_since` stays as it is in a series of pauses: no request
+    got in, and each pause began less than SERIES_ENDS_AFTER after the end of the one before."""
     ((column, moment),) = until.items()
     Gate.objects.bulk_create([Gate(provider=provider, model=model)], ignore_conflicts=True)
     shorter = Gate.objects.filter(Q(**{column: None}) | Q(**{f"{column}__lt": moment}))
     shorter = shorter.exclude(exhausted_until__gte=moment)
     shut = shorter.filter(provider=provider, model=model).exclude(why=STAFF)
-    shut_since = Coalesce(F("shut_since"), Value(now))
+    untried_since = now - SERIES_ENDS_AFTER
+    in_series = Q(paused_until__gt=untried_since) | Q(exhausted_until__gt=untried_since)
+    shut_since = Coalesce(Case(When(in_series, then=F("shut_since"))), Value(now))
     return bool(shut.update(**until, why=why, since=now, shut_since=shut_since, probe=None))
 
 

@@ -188,7 +188,7 @@ class Gate(models.Model):
     exhausted_until = models.DateTimeField(_("exhausted until"), null=True, blank=True)
     why = models.CharField(_("reason"), max_length=20, blank=True)
     since = models.DateTimeField(_("since"), null=True, blank=True)
-    # Of the first of several pauses without a request that got in; `since` is of the last.
+    # Of the first pause of a series (`gates._shut`); `since` is of the last.
     shut_since = models.DateTimeField(null=True, blank=True, editable=False)
     probe = models.ForeignKey(
         Call, null=True, blank=True, on_delete=models.SET_NULL, verbose_name=_("probe")

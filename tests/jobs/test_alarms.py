@@ -226,6 +226,22 @@ def test_a_pause_that_ran_out_untried_is_no_trouble(look, order, fake, now):
     assert Gate.objects.filter(model="brush-1", paused_until__isnull=False).exists()
 
 
+def test_an_error_after_a_quiet_week_is_no_long_pause(look, order, fake, now):
+    later = now + timedelta(days=7)
+    for at in (now, later):
+        refuse(order(), Why("provider", rule="own_error", http=500), at)
+    assert look(later + MINUTE / 60) == []
+    assert Gate.objects.get(model="brush-1").shut_since == later
+
+
+def test_long_pauses_that_follow_each_other_are_one(look, order, fake, now):
+    """Of ten minutes each, with the next request soon after."""
+    for minutes in (0, 11, 22):
+        with_call(order(), Rejected(Why("rate", retry_after=600.0)), now + minutes * MINUTE)
+    assert look(now + 23 * MINUTE) == ["fake"]
+    assert Gate.objects.get(model="").shut_since == now
+
+
 def test_a_pause_of_staffs_own_hand_is_not_told_to_them(look, now, fake):
     Gate.objects.create(
         provider="fake", paused_until=now + HOUR, why=gates.STAFF, since=now, shut_since=now

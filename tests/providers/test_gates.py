@@ -147,6 +147,20 @@ def test_a_probe_that_fails_shuts_the_gate_again(now):
     assert is_open(later + 30 * SECOND)
 
 
+@pytest.mark.parametrize(("untried", "is_one"), [(-SECOND, True), (0 * SECOND, False)])
+def test_pauses_are_one_series_unless_nobody_asked_for_long(now, untried, is_one):
+    answered(now, refused("provider"))
+    later = now + 30 * SECOND + gates.SERIES_ENDS_AFTER + untried
+    answered(later, refused("provider"), work="image:2")
+    assert Gate.objects.get(model=OFFER.model).shut_since == (now if is_one else later)
+
+
+def test_a_success_ends_a_series_of_pauses(now):
+    for seconds, news in ((0, refused("provider")), (31, Accepted("run")), (62, refused("rate"))):
+        answered(now + seconds * SECOND, news, work=f"image:{seconds}")
+    assert Gate.objects.get(model=OFFER.model).shut_since == now + 62 * SECOND
+
+
 def test_a_probe_that_was_never_heard_of_blocks_no_longer_than_its_own_time(now):
     answered(now, refused("provider"))
     probe = enter(now + 31 * SECOND, work="image:2")
