@@ -27,13 +27,14 @@ class Command(BaseCommand):
             preflight.check_everything(records)
             preflight.migrate()
             preflight.collect_static()
+            text = banner()
+            connections.close_all()
+            self.keep_house(records, text)
         except preflight.Refused as exc:
             sys.exit(f"counterfoil: {exc}")
         except KeyboardInterrupt:
+            # The house takes signals by itself before it starts anything.
             sys.exit("counterfoil: stopped before anything was started")
-        text = banner()
-        connections.close_all()
-        self.keep_house(records, text)
 
     def keep_house(self, records: Records, text: str) -> None:
         questions = Questions()
