@@ -160,6 +160,12 @@ FAULTS = (
         executions=1,
         hooked=End("rejected", "failed", "ready", ""),
     ),
+    # Its answer names the run before it is lost
+    _ready(
+        "header_id",
+        _("Half an answer, the id in its headers"),
+        _("Names the run in its headers, hangs up, and lists a second run that looks like it."),
+    ),
     # Its answer to the request says nothing
     _unknown(
         "drop_before",

@@ -30,6 +30,7 @@ HOLD_SYNC_FOR = 120
 SLOW_MINUTES = {"slow_14": 14, "slow_16": 16, "slow_40": 40}
 LISTED_AFTER_MINUTES = {"list_lag": 3}
 BROKEN_LISTINGS = 2
+LOOK_ALIKES = {"list_two", "header_id"}
 
 
 class SandboxListener(Listener):
@@ -80,7 +81,7 @@ class Routes(Line):
             order, now=time.time(), seconds=self.server.runs_for(order.fault)
         )
         self._promise_hook(generation, order.callback_url)
-        if order.fault.name == "list_two":
+        if order.fault.name in LOOK_ALIKES:
             self._run_look_alike(order)
         answer = answers.as_json(answers.accepted(generation))
         if trick:

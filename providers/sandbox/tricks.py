@@ -4,6 +4,7 @@ A trick gets the connection and the honest answer, which it loses, spoils or rep
 the work was executed is not decided here: the table says so, and the bill has it already.
 """
 
+import json
 from collections.abc import Callable
 
 from providers.sandbox.answers import error
@@ -60,6 +61,10 @@ def _redirects(status: int, place: str) -> Trick:
     return lambda line, _: line.reply(status, b"", "text/html", {"Location": place})
 
 
+def _names_run_and_cuts(line: Line, answer: bytes) -> None:
+    line.cut(200, answer, headers={"X-Generation-Id": json.loads(answer)["id"]})
+
+
 _BUSY = (429, "TOO_MANY_REQUESTS", "Слишком много запросов")
 _BROKEN = _refuses(500, "INTERNAL_ERROR", "Внутренняя ошибка сервера")
 _BAD_GATEWAY = _shows_gateway_page(502, "Bad Gateway")
@@ -95,6 +100,7 @@ _SUBMIT_TRICKS: dict[str, Trick] = {
     "hook_dup": lambda line, _: line.reset(),
     "hook_early": lambda line, _: line.reset(),
     "hook_late": lambda line, _: line.reset(),
+    "header_id": _names_run_and_cuts,
     "hang_after": lambda line, _: line.hang(),
     "cut_body": lambda line, answer: line.cut(200, answer),
     "cut_chunked": lambda line, answer: line.cut_chunked(200, answer),

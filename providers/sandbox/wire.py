@@ -123,11 +123,18 @@ class Line(BaseHTTPRequestHandler):
             except TimeoutError:
                 continue
 
-    def cut(self, status: int, body: bytes, content_type: str = "application/json") -> None:
+    def cut(
+        self,
+        status: int,
+        body: bytes,
+        content_type: str = "application/json",
+        headers: dict[str, str] | None = None,
+    ) -> None:
         """Promise the whole body, send half of it, hang up."""
         self.close_connection = True
         length = {"Content-Length": str(len(body))}
-        self.wfile.write(head(status, content_type, length) + body[: len(body) // 2])
+        start = head(status, content_type, {**length, **(headers or {})})
+        self.wfile.write(start + body[: len(body) // 2])
 
     def cut_chunked(self, status: int, body: bytes) -> None:
         self.close_connection = True

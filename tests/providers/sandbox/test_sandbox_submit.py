@@ -25,7 +25,7 @@ REFUSALS = [
 GATEWAY_PAGES = [
     (f"html_{status}{suffix}", status) for status in (502, 504, 524) for suffix in ("", "_executed")
 ]
-LOST_LINES = {"drop_before", "drop_after", "cut_body", "cut_chunked"}
+LOST_LINES = {"drop_before", "drop_after", "cut_body", "cut_chunked", "header_id"}
 LOST_LINES |= {"hook_ok", "hook_dup", "hook_early", "hook_late"}
 LOST_LINES |= {"list_lag", "list_fails", "list_two"}
 HELD_LINES = {"hang_after", "drip"}
@@ -124,7 +124,19 @@ def test_cut_chunked_never_sends_the_last_chunk(anywhere):
     assert anywhere.booked() == books("cut_chunked")
 
 
-@pytest.mark.parametrize("fault", ["cut_body", "cut_chunked"])
+def test_header_id_names_the_run_and_cuts_the_body(anywhere):
+    with anywhere.send_raw("header_id") as connection:
+        received, _ = read_to_the_end(connection)
+    head, _, body = received.partition(b"\r\n\r\n")
+    promised = int(head.split(b"Content-Length: ")[1].split()[0])
+    run = head.split(b"X-Generation-Id: ")[1].split()[0].decode()
+    assert 0 < len(body) < promised
+    assert anywhere.get(f"/v1/media/{run}").json()["id"] == run
+    assert anywhere.booked() == books("header_id")
+    assert anywhere.booked("a look-alike of image:1") == (1, 1)
+
+
+@pytest.mark.parametrize("fault", ["cut_body", "cut_chunked", "header_id"])
 def test_requests_cannot_read_a_cut_answer(client, fault):
     with pytest.raises(requests.exceptions.ChunkedEncodingError):
         client.submit(fault)
