@@ -4,8 +4,8 @@ that only shows who is here reads neither from the database.
 It is signed, not encrypted, so nothing secret is in it. The signature is over the session's key as
 well: beside another session's cookie it is worth nothing. Two ages count:
 
-    trusted       younger than a minute, and read after this browser last sent a form
-    a session's   it still names its account, for what needs a key and no login (rate limits)
+    a minute      trusted, where it was read after this browser last sent a form
+    ten minutes   it still names its account, for what needs a key and no login (rate limits)
 
 Nothing here reads or writes anywhere, and no cookie makes it fail.
 """
@@ -22,6 +22,8 @@ from django.http import HttpRequest
 COOKIE = "snapshot"
 SALT = "counterfoil.snapshot.1"
 LASTS = timedelta(seconds=60)
+NAMES_FOR = timedelta(minutes=10)
+"""Whoever copied it uses up its owner's limits for no longer than this after the session's end."""
 LONGEST = 2048
 # When this browser last changed something, in milliseconds. Older snapshots are not trusted, also
 # where the answer of a page that was read before arrives after that of the form.
@@ -66,11 +68,11 @@ def sign(snapshot: Snapshot, session_key: str) -> str:
 
 
 def read(cookie: str, session_key: str) -> Snapshot | None:
-    """None for whatever was not signed here, for this session, while it can last."""
+    """None for whatever was not signed here, for this session, lately."""
     if not cookie or not session_key or len(cookie) + len(session_key) > LONGEST:
         return None
     try:
-        said = _signer(session_key).unsign_object(cookie, max_age=settings.SESSION_COOKIE_AGE)
+        said = _signer(session_key).unsign_object(cookie, max_age=NAMES_FOR)
         return Snapshot(*said)
     except (signing.BadSignature, ValueError, TypeError):
         return None
