@@ -227,7 +227,9 @@ def _slot(job: Job | None, now: datetime) -> str:
 
 
 def _estimate(call: Call) -> str:
-    return "–" if call.cost_estimate is None else f"{call.cost_estimate:.2f} {call.currency}"
+    if call.cost_estimate is None:
+        return _("without a price")
+    return f"{call.cost_estimate:.2f} {call.currency}"
 
 
 def _age(at: datetime, now: datetime) -> str:

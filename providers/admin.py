@@ -102,6 +102,13 @@ def _money(amount: object, currency: str) -> str:
     return format_html('<span class="money">{} {}</span>', f"{amount:.2f}", currency)
 
 
+def _spend(spend: Spend, name: str, currency: str) -> str:
+    amount = _money(getattr(spend, name), currency)
+    unpriced = getattr(spend, f"{name}_unpriced", 0)
+    words = _("%(count)s without a price") % {"count": unpriced}
+    return format_html("{} {}", amount, words) if unpriced else amount
+
+
 MONEY = {
     "today": _("spent today"),
     "at_risk": _("at risk"),
@@ -115,8 +122,8 @@ def _money_column(name: str, title: "StrPromise", spends: dict[str, dict[str, Sp
     @admin.display(description=title)
     def shown(gate: Gate) -> str:
         found = {} if gate.model else spends.get(gate.provider, {})
-        amounts = ((_money(getattr(spend, name), currency),) for currency, spend in found.items())
-        return format_html_join(" ", "{}", amounts)
+        said = ((_spend(spend, name, currency),) for currency, spend in found.items())
+        return format_html_join(" ", "{}", said)
 
     shown.__name__ = name
     return shown
@@ -176,6 +183,7 @@ class CallDayAdmin(ReadOnlyAdmin):
         "cost",
         "cost_estimate",
         "possibly_charged",
+        "given_up_unpriced",
         "currency",
     )
     ordering = ("-day", "provider", "model")

@@ -47,6 +47,7 @@ class Sums:
     cost: Decimal = NOTHING
     cost_estimate: Decimal = NOTHING
     possibly_charged: Decimal = NOTHING
+    given_up_unpriced: int = 0
 
     def add(self, call: Call) -> None:
         self.rejected += call.state == CallState.REJECTED
@@ -54,6 +55,7 @@ class Sums:
         if call.state == CallState.GIVEN_UP:
             self.given_up += 1
             self.possibly_charged += call.cost_estimate or NOTHING
+            self.given_up_unpriced += call.cost_estimate is None
         if call.cost is None:
             self.cost_estimate += call.cost_estimate or NOTHING
         else:

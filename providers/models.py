@@ -301,7 +301,7 @@ class CallDay(models.Model):
     """What is left of old calls that brought nothing: their sums, by day of the provider's own
     calendar. `cost` is what the provider said, `cost_estimate` what was expected where it said
     nothing; together they are what a call counts with (`providers.money`). `possibly_charged` is
-    the part of the estimates that was given up."""
+    the part of the estimates that was given up; `given_up_unpriced` had none."""
 
     provider = models.CharField(_("provider"), max_length=40)
     model = models.CharField(_("model"), max_length=200)
@@ -315,6 +315,7 @@ class CallDay(models.Model):
     possibly_charged = models.DecimalField(
         _("possibly charged"), max_digits=16, decimal_places=4, default=0
     )
+    given_up_unpriced = models.PositiveIntegerField(_("given up without a price"), default=0)
 
     class Meta:
         verbose_name = _("day of old calls")

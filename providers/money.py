@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from decimal import Decimal
 from functools import reduce
+from itertools import chain
 from operator import or_
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
-from django.db.models import DecimalField, F, Q, QuerySet, Sum, Value
+from django.db.models import Count, DecimalField, F, Q, QuerySet, Sum, Value
 from django.db.models.functions import Coalesce
 
 from providers.models import Call, CallDay
@@ -24,6 +25,7 @@ from providers.states import CallState
 NOTHING = Decimal(0)
 AMOUNT = Coalesce(F("cost"), F("cost_estimate"), Value(NOTHING), output_field=DecimalField())
 ESTIMATE = Coalesce(F("cost_estimate"), Value(NOTHING), output_field=DecimalField())
+UNPRICED = Count("pk", filter=Q(cost_estimate=None))
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,9 @@ class Spend:
     """Estimates of the calls in doubt."""
     possibly_charged: Decimal = NOTHING
     """Estimates of those given up, of any day; also where it is known late that the run exists."""
+    at_risk_unpriced: int = 0
+    """Calls in doubt of which nobody knew a price."""
+    possibly_charged_unpriced: int = 0
 
 
 def day_of(provider: str, now: datetime) -> tuple[datetime, datetime]:
@@ -75,25 +80,29 @@ def spend_of(providers: Iterable[str], now: datetime) -> dict[str, dict[str, Spe
     given_up = Call.objects.unsuccessful().filter(
         state=CallState.GIVEN_UP, late_outcome__in=("", CallState.ACCEPTED)
     )
-    sums = {
-        "today": _sums(_sent_today(providers, now), AMOUNT),
-        "at_risk": _sums(Call.objects.in_doubt(now), ESTIMATE),
-        "possibly_charged": _sums(given_up, ESTIMATE),
-    }
+    rows = chain(
+        _sums(_sent_today(providers, now), today=Sum(AMOUNT)),
+        _sums(Call.objects.in_doubt(now), at_risk=Sum(ESTIMATE), at_risk_unpriced=UNPRICED),
+        _sums(given_up, possibly_charged=Sum(ESTIMATE), possibly_charged_unpriced=UNPRICED),
+    )
     found: dict[str, dict[str, Spend]] = defaultdict(lambda: defaultdict(Spend))
-    for column, rows in sums.items():
-        for provider, currency, total in rows:
-            spend = replace(found[provider][currency], **{column: total or NOTHING})
-            found[provider][currency] = spend
-    for provider, currency, total in _folded_given_up():
+    for row in rows:
+        of_provider, currency = found[row.pop("provider")], row.pop("currency")
+        of_provider[currency] = replace(of_provider[currency], **row)
+    for provider, currency, total, unpriced in _folded_given_up():
         known = found[provider][currency]
-        found[provider][currency] = replace(known, possibly_charged=known.possibly_charged + total)
+        found[provider][currency] = replace(
+            known,
+            possibly_charged=known.possibly_charged + total,
+            possibly_charged_unpriced=known.possibly_charged_unpriced + unpriced,
+        )
     return found
 
 
 def _folded_given_up() -> QuerySet:
     days = CallDay.objects.filter(given_up__gt=0).order_by().values("provider", "currency")
-    return days.annotate(total=Sum("possibly_charged")).values_list("provider", "currency", "total")
+    summed = days.annotate(total=Sum("possibly_charged"), unpriced=Sum("given_up_unpriced"))
+    return summed.values_list("provider", "currency", "total", "unpriced")
 
 
 def _sent_today(providers: Iterable[str], now: datetime) -> QuerySet[Call]:
@@ -107,6 +116,5 @@ def _sent_today(providers: Iterable[str], now: datetime) -> QuerySet[Call]:
     return Call.objects.filter(either, provider__in=begins, sent_at__gte=earliest)
 
 
-def _sums(calls: QuerySet[Call], amount: Coalesce) -> QuerySet:
-    grouped = calls.order_by().values("provider", "currency").annotate(total=Sum(amount))
-    return grouped.values_list("provider", "currency", "total")
+def _sums(calls: QuerySet[Call], **sums: Sum | Count) -> QuerySet:
+    return calls.order_by().values("provider", "currency").annotate(**sums)

@@ -41,6 +41,14 @@ class Flight:
     in_doubt: int = 0
 
 
+@dataclass(frozen=True)
+class Totals:
+    """Money of calls, each currency by itself, and how many of them are in no sum."""
+
+    amounts: tuple[tuple[Decimal, str], ...] = ()
+    unpriced: int = 0
+
+
 def waiting(now: datetime) -> Waiting:
     queued = Job.objects.filter(state=JobState.QUEUED)
     row = queued.aggregate(depth=Count("*"), oldest=Min("created_at"))
@@ -73,13 +81,16 @@ def flights(live: dict[str, int], doubtful: dict[str, int]) -> dict[str, Flight]
     }
 
 
-def totals_of(spends: dict[str, dict[str, Spend]], column: str) -> list[tuple[Decimal, str]]:
-    """Over all providers, each currency by itself."""
+def totals_of(spends: dict[str, dict[str, Spend]], column: str) -> Totals:
+    """Over all providers."""
     totals: dict[str, Decimal] = {}
+    unpriced = 0
     for spend_by_currency in spends.values():
         for currency, spend in spend_by_currency.items():
             totals[currency] = totals.get(currency, NOTHING) + getattr(spend, column)
-    return [(total, currency) for currency, total in sorted(totals.items()) if total]
+            unpriced += getattr(spend, f"{column}_unpriced")
+    amounts = [(total, currency) for currency, total in sorted(totals.items()) if total]
+    return Totals(tuple(amounts), unpriced)
 
 
 def _counted(calls) -> dict[str, int]:

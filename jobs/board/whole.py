@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 
 from jobs.board import doubts, figures, house, smoke_tests, standing, troubles, use
 from jobs.board.bars import Chart
@@ -18,8 +17,8 @@ class Cards:
     in_doubt: int
     waiting: figures.Waiting
     today: figures.Today
-    at_risk: list[tuple[Decimal, str]]
-    possibly_charged: list[tuple[Decimal, str]]
+    at_risk: figures.Totals
+    possibly_charged: figures.Totals
 
 
 @dataclass(frozen=True)

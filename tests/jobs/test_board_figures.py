@@ -6,6 +6,7 @@ import pytest
 
 from jobs.board import figures, use
 from jobs.models import Job
+from providers import gates
 from providers.models import Call
 from quotas import accounts
 from quotas.models import Grant, Plan
@@ -59,6 +60,27 @@ def test_money_of_two_currencies_stands_side_by_side(staff_client, account, now)
     text = text_of(staff_client.get(BOARD))
     assert "Money at risk 5.00 RUB 5.00 USD" in text
     assert "Possibly charged, of any day 5.00 RUB" in text
+
+
+def test_money_of_calls_without_a_price_is_not_told_as_none(staff_client, account, now):
+    Call.objects.filter(pk=rows.call_of(rows.lost(account, now)).pk).update(cost_estimate=None)
+    text = text_of(staff_client.get(BOARD))
+    assert "Money at risk 1 without a price Possibly charged, of any day – " in text
+    rows.lost(account, now)
+    for _ in range(2):
+        call = rows.call_of(rows.not_confirmed(account, now))
+        Call.objects.filter(pk=call.pk).update(cost_estimate=None)
+    text = text_of(staff_client.get(BOARD))
+    assert "Money at risk 5.00 RUB 1 without a price" in text
+    assert "Possibly charged, of any day 2 without a price" in text
+
+
+def test_the_list_of_gates_tells_of_calls_without_a_price(staff_client, account, now):
+    gates.pause("sandbox", now)
+    for lead in (rows.lost, rows.not_confirmed):
+        Call.objects.filter(pk=rows.call_of(lead(account, now)).pk).update(cost_estimate=None)
+    text = text_of(staff_client.get("/admin/providers/gate/"))
+    assert text.count("0.00 RUB 1 without a price") == 2
 
 
 def test_use_of_thirty_days(account, now):

@@ -191,6 +191,18 @@ def test_what_was_given_up_stays_possibly_charged(account, now):
     assert {(day.given_up, int(day.possibly_charged)) for day in CallDay.objects.all()} == {(1, 5)}
 
 
+def test_what_was_given_up_without_a_price_stays_counted(account, now):
+    for lead in (rows.not_confirmed, rows.not_confirmed, rows.failed):
+        lead(account, now)
+    first = Call.objects.filter(state="given_up").first()
+    Call.objects.exclude(pk=first.pk).update(cost_estimate=None)
+    before = money.spend_of(["sandbox"], now + YEARS)
+    assert run(now + YEARS)["calls"] == 3
+    after = money.spend_of(["sandbox"], now + YEARS)["sandbox"]["RUB"]
+    assert before["sandbox"]["RUB"] == after
+    assert (after.possibly_charged, after.possibly_charged_unpriced) == (5, 1)
+
+
 def test_its_slot_on_hold_is_explained_by_the_history_of_its_job(account, now):
     rows.not_confirmed(account, now)
     run(now + YEARS)

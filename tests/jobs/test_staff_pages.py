@@ -134,6 +134,12 @@ def test_page_says_what_will_happen(staff_client, lost):
         assert part in text
 
 
+def test_page_says_that_a_call_had_no_price(staff_client, lost):
+    Call.objects.filter(pk=lost.pk).update(cost_estimate=None)
+    text = text_of(staff_client.get(door("give_back", lost)))
+    assert "counts as possibly charged: without a price." in text
+
+
 def test_a_slot_of_a_day_that_is_over_is_said_to_bring_nothing(staff_client, lost, clock, now):
     clock.move_to(now + 20 * HOUR)
     text = text_of(staff_client.get(door("give_back", lost)))
