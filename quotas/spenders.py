@@ -27,9 +27,10 @@ class Spender:
 class Spending:
     top: tuple[Spender, ...]
     spenders: int = 0
-    """All who hold a slot of the day, each kind by itself."""
+    """All accounts that hold a slot of the day."""
 
     at_limit: int = 0
+    """Those of them that hold all they may, of one kind at least."""
 
 
 # The allowance is that of this moment: a plan that was raised since lets its account go on. Joined
@@ -55,8 +56,9 @@ WITH held AS (
       LEFT JOIN granted
         ON granted.account_id = held.account_id AND granted.kind = held.kind
 )
-SELECT account_id, kind, slots, on_hold, allowed, COUNT(*) OVER () AS spenders,
-       COUNT(CASE WHEN slots >= allowed THEN 1 END) OVER () AS at_limit
+SELECT account_id, kind, slots, on_hold, allowed,
+       (SELECT COUNT(DISTINCT account_id) FROM measured) AS spenders,
+       (SELECT COUNT(DISTINCT account_id) FROM measured WHERE slots >= allowed) AS at_limit
   FROM measured ORDER BY slots DESC, account_id, kind LIMIT %(most)s
 """
 

@@ -9,7 +9,8 @@ from jobs.models import Job
 from providers import gates
 from providers.models import Call
 from quotas import accounts
-from quotas.models import Grant, Plan
+from quotas.ledger import reserve
+from quotas.models import Allowance, Attempt, Grant, Plan
 from quotas.spenders import spending_of
 from tests import rows
 from tests.jobs.conftest import text_of
@@ -115,6 +116,16 @@ def test_who_used_most_and_who_is_at_the_limit(account, visitor, now):
         (account.pk, 4, 0, 10),
         (visitor.pk, 0, 3, 3),
     ]
+
+
+def test_an_account_is_counted_once_whatever_the_kinds_it_uses(account, visitor, now):
+    for kind, slots in (("contract", 1), ("clean-up", 1), ("export", 2)):
+        key = {"plan": account.plan, "kind": kind}
+        Allowance.objects.update_or_create(**key, defaults={"slots": slots})
+        assert isinstance(reserve(account=account, kind=kind, now=now), Attempt)
+    rows.lost(visitor, now)
+    spending = spending_of(now.date())
+    assert (spending.spenders, spending.at_limit) == (2, 1)
 
 
 def test_a_grant_lifts_the_limit(visitor, now):
