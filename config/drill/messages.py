@@ -46,15 +46,18 @@ class ReplySoFar:
     def __init__(self) -> None:
         self.kept = b""
         self.size = 0
+        self.headers: dict[str, str] = {}
+        """None of them before the head is whole."""
         self._whole_size: int | None = None
 
     def add(self, part: bytes) -> None:
         self.size += len(part)
         if len(self.kept) < MOST_HEAD:
             self.kept += part
-        if self._whole_size is None and b"\r\n\r\n" in self.kept:
+        if not self.headers and b"\r\n\r\n" in self.kept:
             head, _, _ = self.kept.partition(b"\r\n\r\n")
-            length = parse_head(head)[1].get("content-length")
+            self.headers = parse_head(head)[1]
+            length = self.headers.get("content-length")
             if length is not None:
                 self._whole_size = len(head) + 4 + int(length)
 

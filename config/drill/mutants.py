@@ -120,6 +120,12 @@ def _ignore_token() -> None:
     leases.finish = finish
 
 
+def _forget_early_id() -> None:
+    from providers.sandbox_polza import SandboxPolza
+
+    SandboxPolza.early_id_header = ""
+
+
 MUTANTS = (
     Mutant(
         "no-wall",
@@ -158,6 +164,12 @@ MUTANTS = (
         "a stage is ended without the token of its lease",
         _ignore_token,
         frozenset({"delivered twice"}),
+    ),
+    Mutant(
+        "no-header",
+        "the id in the headers of an answer is not read",
+        _forget_early_id,
+        frozenset({"lost result"}),
     ),
 )
 NAMES = tuple(mutant.name for mutant in MUTANTS)

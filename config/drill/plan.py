@@ -15,12 +15,14 @@ SHARED_MODEL = "extra"
 FALLBACK_MODEL = "fallback"
 EXTRAS = 2
 OKS_A_DECK = 6
-LIES_A_DECK = 2
+MORE_A_DECK = 2
 
 WIRE_ON_SUBMIT = ("delay", "hold", "cut", "truncate", "drip", "reset_before", "reset_after")
 WIRE_ON_POLL = ("delay", "reset_before", "reset_after", "cut", "hold")
 WIRE_ON_FILE = ("reset_before", "reset_after", "cut")
 TOLD_LATE = ("json_5xx_executed", "failed_then_completed")
+# What shows a defect that no other fault does.
+DEALT_OFTEN = (*TOLD_LATE, "header_id")
 HOOK_TRICKS = ("twice", "late", "swapped")
 
 
@@ -74,15 +76,16 @@ def make_plan(seed: int, rounds: int, *, stores: str) -> Plan:
 
 
 def _rounds(dice: Random, rounds: int) -> Iterator[Round]:
-    """Every fault is dealt as often as any other, in an order of the seed's; but what is told after
-    the end of a job more often, since only then an ended attempt could be touched."""
+    """Every fault is dealt as often as any other, in an order of the seed's; but more often what is
+    told after the end of a job, since only then an ended attempt could be touched, and what is told
+    in the headers alone."""
     deck: list[str] = []
     customers = count()
     customer, left = 0, 0
     for number in range(rounds):
         if not deck:
             deck = [fault.name for fault in FAULTS] + ["ok"] * OKS_A_DECK
-            deck += TOLD_LATE * LIES_A_DECK
+            deck += DEALT_OFTEN * MORE_A_DECK
             dice.shuffle(deck)
         if not left:
             customer, left = next(customers), dice.randint(1, 3)

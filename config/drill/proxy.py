@@ -12,6 +12,7 @@ from config.drill.plan import FALLBACK_MODEL, Plan, Round
 from config.drill.scales import MOST_HELD
 
 DELAY = 1.0
+ID_HEADER = "x-generation-id"
 DRIP_PAUSE = 0.25
 REFUSAL = json.dumps({"error": {"code": "VALIDATION_ERROR", "message": "refused by the drill"}})
 WIRE_ERRORS = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError)
@@ -22,13 +23,14 @@ class Gone(OSError):
 
 
 class Proxy:
-    """`answered`: run -> when its submit's answer was handed over whole; `asked`: the token of each
-    request that left the site -> the work it was for."""
+    """`answered`: run -> when its submit's answer was handed over whole; `named`: run -> when the
+    head that names it was; `asked`: the token of each request that left the site -> its work."""
 
     def __init__(self, plan: Plan, upstream: int, time: Callable[[], float]) -> None:
         self.upstream, self.time = upstream, time
         self.is_straight = False
         self.answered: dict[str, float] = {}
+        self.named: dict[str, float] = {}
         self.asked: dict[str, str] = {}
         self.injected: Counter[str] = Counter()
         self.round_of_token: dict[str, Round] = {}
@@ -90,6 +92,7 @@ class Proxy:
             if trouble in ("", "delay"):
                 writer.write(part)
                 await writer.drain()
+                self._note_named(reply)
         self._learn(request, reply)
         if trouble in ("", "delay"):
             self._note_answered(request, reply)
@@ -135,6 +138,11 @@ class Proxy:
         of_round = self._by_model.get(request.json().get("model", "")) if run else None
         if of_round:
             self._by_run[str(run)] = of_round
+
+    def _note_named(self, reply: ReplySoFar) -> None:
+        run = reply.headers.get(ID_HEADER)
+        if run:
+            self.named.setdefault(run, self.time())
 
     def _note_answered(self, request: Request, reply: ReplySoFar) -> None:
         run = reply.json().get("id")

@@ -2,8 +2,9 @@
 existed, and every way in which the books are not as they must be. Pure.
 
 Evidence of a run: its id stands on a call's row; its webhook was taken by the site; its answer was
-handed over whole and nobody was hurt meanwhile; or it is the only run of a model that only one call
-asked for. Where there was any, the run's result must be delivered; in doubt is right only without.
+handed over whole and nobody was hurt meanwhile; the head that names it was, and its sender says
+that the body broke off; or it is the only run of a model that only one call asked for. Where there
+was any, the run's result must be delivered; in doubt is right only without.
 """
 
 from collections import Counter
@@ -23,6 +24,8 @@ TAKEN_BACK = "failed_then_completed"
 STALE_HOOK = "hook_stale"
 SHARED = {SHARED_MODEL, FALLBACK_MODEL}
 A_MOMENT = 3.0
+# What the site writes of an answer whose body was lost after its head.
+BROKE_OFF = "ChunkedEncodingError"
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,7 @@ def reckon(books: Books) -> Reckoning:
     found.counts["executions"] = len(judge.runs)
     found.counts["charges"] = sum(run.charged > 0 for run in judge.runs)
     found.counts["contradicted"] = sum(judge.contradictions(job) for job in books.jobs)
+    found.counts["lies heard"] = sum(judge.lies_heard(job) for job in books.jobs)
     found.wrongs += judge.wrongs_of_bill()
     found.wrongs += wrongs_of_seats(books)
     found.wrongs += [Wrong("audit", "", line) for line in books.audit]
@@ -124,6 +128,7 @@ class Judge:
         return (
             self.hook_was_taken(job, run)
             or self.was_answered_in_peace(run)
+            or self.was_named_in_head(job, run)
             or self.is_unique(job, run)
         )
 
@@ -135,6 +140,22 @@ class Judge:
         return at is not None and not any(
             entry.at <= at + A_MOMENT and entry.until >= run.executed_at - A_MOMENT
             for entry in self.books.troubles
+        )
+
+    def was_named_in_head(self, job: Job, run: Run) -> bool:
+        """The sender lived and began to read the body: it had the head, and a store for its id."""
+        at = self.books.named.get(run.id)
+        return (
+            at is not None
+            and any(
+                call.model == run.model and call.detail.startswith(BROKE_OFF) for call in job.calls
+            )
+            and not any(
+                entry.kind == "store"
+                and entry.what != "lock"
+                and entry.at - A_MOMENT <= at <= entry.until + A_MOMENT
+                for entry in self.books.troubles
+            )
         )
 
     def is_unique(self, job: Job, run: Run) -> bool:
@@ -162,6 +183,9 @@ class Judge:
             if run.model == call.model and run.id not in self._call_of_run
         ]
 
+    def lies_heard(self, job: Job) -> int:
+        return sum(was_refused(job, run) for run in self.runs_of(job))
+
     def contradictions(self, job: Job) -> int:
         """Executions that were refused by the provider's own word, and followed by another."""
         runs = self.runs_of(job)
@@ -177,6 +201,7 @@ class Judge:
         if self.must_deliver(job) and not is_delivered(job):
             yield Wrong("lost result", job.id, f"made, but {job.state}; {story(job)}")
         yield from self._executed_twice(job)
+        yield from self._lies_without_fallback(job)
         yield from self._failed_without_proof(job)
         yield from self._wrong_pictures(job)
         yield from wrongs_of_slot(job)
@@ -191,6 +216,19 @@ class Judge:
                 says = f"{second.fault} ran while {first.fault} had not failed; {story(job)}"
                 yield Wrong("executed twice", job.id, says)
 
+    def _lies_without_fallback(self, job: Job) -> Iterator[Wrong]:
+        """Each refusal that was a lie, and was heard, is contradicted: another ran, or was asked in
+        vain, or was not asked since a webhook came first or no turn did."""
+        runs = self.runs_of(job)
+        asked_in_vain = any(
+            call.model == FALLBACK_MODEL and call.state in ("rejected", "unknown")
+            for call in job.calls
+        )
+        for run in runs[-1:]:
+            is_excused = asked_in_vain or self.hook_was_taken(job, run) or was_patient(job)
+            if was_refused(job, run) and not is_excused:
+                yield Wrong("contradicted", job.id, f"refused, and nobody else asked; {story(job)}")
+
     def _failed_without_proof(self, job: Job) -> Iterator[Wrong]:
         """A failure is told by the provider when it is asked, or nothing ran at all."""
         if job.state != "failed":
@@ -202,8 +240,7 @@ class Judge:
                 yield Wrong("false failure", job.id, f"of {run.fault} nobody told; {story(job)}")
         calls = job.calls
         asked_all = any(call.model == FALLBACK_MODEL for call in calls)
-        was_patient = waited(job) >= POOL_WAIT or job.reason == KILLER
-        if not self.runs_of(job) and not asked_all and not was_patient:
+        if not self.runs_of(job) and not asked_all and not was_patient(job):
             yield Wrong("no fallback", job.id, story(job))
 
     def _wrong_pictures(self, job: Job) -> Iterator[Wrong]:
@@ -274,6 +311,10 @@ def waited(job: Job) -> float:
     """For how long nobody was asked before it ended."""
     last = max((call.ended_at or 0 for call in job.calls), default=job.created_at)
     return (job.attempt.settled_at or 0) - last
+
+
+def was_patient(job: Job) -> bool:
+    return waited(job) >= POOL_WAIT or job.reason == KILLER
 
 
 def was_refused(job: Job, run: Run) -> bool:

@@ -47,6 +47,7 @@ class Call:
     hook_token: str
     why: str
     rule: str
+    detail: str
     sent_at: float
     answer_by: float
     ended_at: float | None
@@ -99,14 +100,15 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Books:
-    """Everything that is compared. `runs` are the sandbox's word, `answered` and `asked` that of
-    the proxy, `taken` and `refused` the relay's; `seats` is how many more could be reserved, by
-    account and day.
+    """Everything that is compared. `runs` are the sandbox's word, `answered`, `named` and `asked`
+    that of the proxy, `taken` and `refused` the relay's; `seats` is how many more could be
+    reserved, by account and day.
     """
 
     jobs: tuple[Job, ...]
     runs: tuple[Run, ...]
     answered: dict[str, float] = field(default_factory=dict)
+    named: dict[str, float] = field(default_factory=dict)
     asked: dict[str, str] = field(default_factory=dict)
     taken: frozenset[tuple[str, str]] = frozenset()
     refused: frozenset[tuple[str, str]] = frozenset()

@@ -29,7 +29,8 @@ def lines(outcome: Outcome) -> Iterator[str]:
     doubts = f"in doubt {counts['in doubt']} of {counts['in doubt expected']}"
     yield f"{doubts}, {many} at a model of many"
     lies = sum(run.fault == CONTRADICTED for run in outcome.books.runs)
-    yield f"contradicted {counts['contradicted']} of {lies} that the provider called not started"
+    heard = f"{counts['lies heard']} heard of {lies} that the provider called not started"
+    yield f"contradicted {counts['contradicted']} of {heard}"
     for name, kinds in MUST_BE_NONE.items():
         yield f"{name} {sum(reckoning.wrong_of(kind) for kind in kinds)}"
     others = Counter(wrong.kind for wrong in reckoning.wrongs)

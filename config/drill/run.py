@@ -216,6 +216,7 @@ class Drill:
             rows,
             bill,
             answered=dict(self.proxy.answered),
+            named=dict(self.proxy.named),
             asked=dict(self.proxy.asked),
             taken=frozenset(self.relay.taken),
             refused=frozenset(self.relay.refused),

@@ -19,14 +19,14 @@ def asked_for(model: str) -> bytes:
     return f"{head}\r\n\r\n".encode() + body
 
 
-def exchange(trouble: str) -> tuple[Proxy, bytes]:
+def exchange(trouble: str, answer: bytes = ANSWER) -> tuple[Proxy, bytes]:
     """What came back for one request of a round with that trouble on its submit."""
     of_round = Round(1, "ok", 0, on_submit=trouble)
     proxy = Proxy(Plan((of_round,), ()), 0, lambda: 0.0)
 
     async def sandbox(reader, writer):
         await reader.readuntil(b"}}")
-        writer.write(ANSWER)
+        writer.write(answer)
         writer.close()
 
     async def ask() -> bytes:
@@ -37,7 +37,7 @@ def exchange(trouble: str) -> tuple[Proxy, bytes]:
         async with upstream, served:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(asked_for(of_round.model))
-            came = await reader.readexactly(len(ANSWER)) if not trouble else await lost(reader)
+            came = await reader.readexactly(len(answer)) if not trouble else await lost(reader)
             writer.close()
             return came
 
@@ -58,6 +58,13 @@ def test_an_answer_that_came_through_is_noted():
 
 def test_an_answer_that_was_lost_is_none():
     assert exchange("reset_after")[0].answered == {}
+
+
+def test_a_head_that_names_its_run_is_noted_although_the_body_is_cut():
+    named = b"HTTP/1.1 200 OK\r\nX-Generation-Id: gen_1\r\nContent-Length: 99\r\n\r\n{"
+    proxy, came = exchange("", named)
+    assert came == named
+    assert (proxy.named, proxy.answered) == ({"gen_1": 0.0}, {})
 
 
 @pytest.mark.parametrize("trouble", ["", "reset_before", "reset_after"])

@@ -19,6 +19,7 @@ CALL = Call(
     hook_token="token",
     why="",
     rule="",
+    detail="",
     sent_at=AT,
     answer_by=AT + 5,
     ended_at=AT + 3,
@@ -82,6 +83,10 @@ RIGHT = {
         replace(IN_DOUBT, calls=(replace(LOST, model=FALLBACK_MODEL),)),
         replace(RUN, model=FALLBACK_MODEL),
     ),
+    "contradicted in vain": books(
+        replace(NOTHING, calls=(REJECTED, replace(FALLBACK, state="rejected", reference=None))),
+        replace(RUN, fault="json_5xx_executed"),
+    ),
     "late after a failure": books(
         replace(
             JOB,
@@ -115,6 +120,9 @@ WRONG = {
     "false failure": books(replace(NOTHING, calls=(REJECTED,))),
     "no fallback": books(
         replace(NOTHING, calls=(REJECTED,)), replace(RUN, id="gen_3", work="image:other")
+    ),
+    "contradicted": books(
+        replace(NOTHING, calls=(REJECTED,)), replace(RUN, fault="json_5xx_executed")
     ),
     "lost order": books(accepted=frozenset({"key", "another"})),
     "delivered twice": books(replace(JOB, pictures=(1, 1))),
@@ -187,6 +195,29 @@ def test_an_answer_handed_over_while_somebody_died_is_none():
     assert kinds_in(books(IN_DOUBT, *twins, answered={"gen_1": AT + 1}, troubles=(kill,))) == set()
 
 
+BROKE_OFF = replace(IN_DOUBT, calls=(replace(LOST, detail="ChunkedEncodingError: x"),))
+NAMED = (replace(RUN, fault="header_id"), TWIN)
+
+
+def test_a_head_that_names_the_run_is_evidence_once_its_body_was_read():
+    told = books(BROKE_OFF, *NAMED, named={"gen_1": AT + 1})
+    assert kinds_in(told) == {"doubt", "lost result"}
+
+
+def test_a_head_that_nobody_read_is_none():
+    assert kinds_in(books(IN_DOUBT, *NAMED, named={"gen_1": AT + 1})) == set()
+    assert kinds_in(books(BROKE_OFF, *NAMED)) == set()
+
+
+@pytest.mark.parametrize(
+    ("store", "found"), [("lock", {"doubt", "lost result"}), ("postgres", set())]
+)
+def test_a_head_that_could_not_be_kept_is_none(store, found):
+    away = Entry(AT, AT + 2, "store", store)
+    told = books(BROKE_OFF, *NAMED, named={"gen_1": AT + 1}, troubles=(away,))
+    assert kinds_in(told) == found
+
+
 def test_a_second_run_after_a_failure_that_was_told_is_no_second_payment():
     told = replace(RUN, fault="fail", charged=0.0, failure_told_at=AT + 5)
     twice = books(replace(JOB, calls=(FAILED, FALLBACK), pictures=(2,)), told, SECOND)
@@ -207,6 +238,8 @@ def test_a_lie_that_nobody_heard_is_no_excuse_for_a_second_run():
 
 
 def test_what_is_counted():
+    vain = reckon(RIGHT["contradicted in vain"]).counts
+    assert (vain["lies heard"], vain["contradicted"]) == (1, 0)
     counts = reckon(RIGHT["contradicted"]).counts
     assert (counts["executions"], counts["charges"], counts["contradicted"]) == (2, 2, 1)
     assert (counts["delivered"], counts["delivered expected"]) == (1, 1)
