@@ -5,10 +5,11 @@ from collections import Counter
 import pytest
 
 from config.drill.clock import Clock
-from config.drill.plan import KILLS, STOPS, STORES, TOLD_LATE, make_plan
+from config.drill.plan import DEALT_OFTEN, KILLS, STOPS, STORES, TOLD_LATE, make_plan
 from config.management.commands.drill import PART
 from jobs.faultpoints import POINTS
 from providers.sandbox.faults import FAULTS
+from tests.chaos import test_drill as short
 
 ROUNDS = 2000
 SENT = ("submit_answered",)
@@ -33,9 +34,9 @@ def test_both_stores_get_the_same_rounds():
 
 def test_every_fault_is_dealt_evenly():
     dealt = Counter(each.fault for each in PLAN.rounds)
-    for more_often in ("ok", *TOLD_LATE):
+    for more_often in ("ok", *DEALT_OFTEN):
         del dealt[more_often]
-    assert dealt.keys() == {fault.name for fault in FAULTS} - {"ok", *TOLD_LATE}
+    assert dealt.keys() == {fault.name for fault in FAULTS} - {"ok", *DEALT_OFTEN}
     assert max(dealt.values()) - min(dealt.values()) <= 1
 
 
@@ -63,9 +64,28 @@ def test_two_hundred_rounds_of_any_seed_meet_what_shows_a_defect(seed):
         for each in part.rounds
         if each.fault in TOLD_LATE and each.refuses_fallback and not each.on_submit
     ]
+    named = [
+        each
+        for part in parts
+        for each in part.rounds
+        if each.fault == "header_id" and each.on_submit in ("", "delay")
+    ]
     assert len(told_late) >= 2
+    assert len(named) >= 2
     assert sum(acts["point kill", point] + acts["point stop", point] for point in SENT) >= 2
     assert sum(acts["point stop", point] for point in FETCHED) >= 3
+
+
+def test_the_drill_of_this_suite_hurts_in_every_way():
+    plan = make_plan(short.SEED, short.ROUNDS, stores="sqlite")
+    acts, rounds = {(act.kind, act.target) for act in plan.acts}, plan.rounds
+    assert {("kill", "q-worker"), ("kill", "web"), ("point kill", "submit_answered")} <= acts
+    assert acts & {("kill", "cluster"), ("kill", "second")}
+    assert {"stop", "point stop", "store"} <= {kind for kind, _ in acts}
+    for way in ("on_submit", "on_poll", "on_file", "on_hook"):
+        assert any(getattr(each, way) for each in rounds)
+    told = {each.fault for each in rounds if not each.on_submit and not each.refuses_fallback}
+    assert {"json_5xx_executed", "header_id"} <= told
 
 
 def test_each_round_has_a_model_of_its_own():
