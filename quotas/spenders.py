@@ -5,6 +5,8 @@ from datetime import date
 
 from django.db import connection
 
+from quotas.models import Kind
+
 MOST = 10
 
 
@@ -17,6 +19,11 @@ class Spender:
     used: int
     on_hold: int
     allowed: int
+
+    @property
+    def kind_in_words(self) -> str:
+        """Of a kind that this version does not know its bare name."""
+        return str(dict(Kind.choices).get(self.kind, self.kind))
 
     @property
     def is_at_limit(self) -> bool:

@@ -116,6 +116,7 @@ def test_who_used_most_and_who_is_at_the_limit(account, visitor, now):
         (account.pk, 4, 0, 10),
         (visitor.pk, 0, 3, 3),
     ]
+    assert {s.kind_in_words for s in spending.top} == {"pictures"}
 
 
 def test_an_account_is_counted_once_whatever_the_kinds_it_uses(account, visitor, now):
