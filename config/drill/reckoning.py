@@ -341,8 +341,9 @@ def wrongs_of_slot(job: Job) -> Iterator[Wrong]:
     if job.state == "in_doubt" and state != "pending":
         yield Wrong("slot", job.id, f"in doubt, its slot {state}; {story(job)}")
     if job.state == "ready":
-        failed_before = "failed" in job.events or "not_fetched" in job.events
-        right = "failed" if failed_before else "success"
+        # Told to have failed, and taken back; a failure that nobody told gives no slot back.
+        was_told = "failed" in job.events and any(call.late_outcome for call in job.calls)
+        right = "failed" if was_told or "not_fetched" in job.events else "success"
         if state != right:
             yield Wrong("slot", job.id, f"ready, its slot {state} and not {right}; {story(job)}")
 

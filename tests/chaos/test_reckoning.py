@@ -169,6 +169,11 @@ def test_a_failure_that_nobody_told_is_false(fault):
     assert kinds_in(books(failed, replace(RUN, fault=fault))) == {"false failure"}
 
 
+def test_a_slot_given_back_in_doubt_is_wrong_whatever_comes_later():
+    early = replace(JOB, attempt=GIVEN_BACK, events=("unknown", "failed", "made", "ready"))
+    assert kinds_in(books(early)) == {"slot"}
+
+
 def test_a_paid_call_knows_its_cost():
     assert kinds_in(books(replace(JOB, calls=(replace(CALL, cost=None),)))) == {"cost"}
 
