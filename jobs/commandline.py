@@ -5,10 +5,10 @@ from typing import Any
 
 from django.db import DatabaseError, connection
 
-from jobs import wording
 from jobs.forms import PictureForm
 from jobs.models import Job
 from jobs.ordering import PictureOrder, new_form_key, order_picture
+from jobs.words import wording
 from providers.registry import is_sandbox, offer_of, offers
 from quotas import accounts
 from quotas.ledger import Refused

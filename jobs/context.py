@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
-from jobs.sentences import refusal_in_words
+from jobs.words.sentences import refusal_in_words
 from providers.registry import is_sandbox, offers
 from quotas import ledger
 from quotas.ledger import Balance

@@ -18,8 +18,8 @@ from django.http.request import UnreadablePostError
 from django.urls import Resolver404, ResolverMatch, resolve
 
 from jobs.htmx import wants_part
-from jobs.snapshots import account_key_of
-from jobs.visitors import known_visitor
+from jobs.people.snapshots import account_key_of
+from jobs.people.visitors import known_visitor
 from quotas import unmeasured
 from quotas.limiter import Rule, Window
 from quotas.networks import network_of_request

@@ -14,9 +14,9 @@ from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
 from jobs.limits import endpoint_of, windows_of
-from jobs.sign_in import bring_along
+from jobs.people.sign_in import bring_along
+from jobs.people.visitors import known_visitor, remember_visitor
 from jobs.views.limited import bare_limited_page, limited_page
-from jobs.visitors import known_visitor, remember_visitor
 from quotas import accounts
 from quotas.limiter import limiter
 from quotas.models import Account

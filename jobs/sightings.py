@@ -14,9 +14,9 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 
 from jobs import hints, staff, ticker
-from jobs.foresight import Table, moment
 from jobs.hints import Confirmed
 from jobs.staff import Decision, Refused
+from jobs.words.foresight import Table, moment
 from providers import lost
 from providers.answers import Done, Failed, Listing, NoAnswer, Run, Running, Why, storable
 from providers.models import Call

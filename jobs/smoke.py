@@ -15,10 +15,11 @@ from django.conf import settings
 from django.db import DatabaseError, IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from jobs import leases, wording
+from jobs import leases
 from jobs.models import Job, Picture
 from jobs.ordering import PictureOrder, new_form_key, order_picture
 from jobs.states import OPEN, JobState
+from jobs.words import wording
 from jobs.works import job_id_of, work_of
 from providers import gates
 from providers.models import SmokeTest

@@ -24,7 +24,7 @@ from django.utils.translation import gettext as _
 
 from jobs import changes, leases, outcomes, queue
 from jobs.models import Deed, Job, JobQuerySet, StaffAction
-from jobs.refusals import (
+from jobs.words.refusals import (
     why_not_attached,
     why_not_checked,
     why_not_given_back,

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 from django.utils import timezone
 
-from jobs import alarm_posts, alarms, engine, heartbeats, housekeeping, notices, smoke, ticker
+from jobs import engine, heartbeats, housekeeping, smoke, ticker
+from jobs.telling import alarm_posts, alarms, notices
 
 log = logging.getLogger(__name__)
 

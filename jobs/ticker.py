@@ -18,7 +18,6 @@ from django.db.models import Q
 from django.utils import timezone
 
 from jobs import (
-    alarms,
     changes,
     engine,
     faultpoints,
@@ -26,15 +25,15 @@ from jobs import (
     hints,
     holders,
     leases,
-    notices,
     outcomes,
     queue,
     schedules,
 )
-from jobs.alarm_posts import Posts
 from jobs.hints import Confirmed
 from jobs.models import Stage
 from jobs.searches import Searches
+from jobs.telling import alarms, notices
+from jobs.telling.alarm_posts import Posts
 from providers import ledger as calls
 from providers.answers import Done, Failed, NoAnswer, Polled, Running, Unknown, Why
 from providers.models import Call

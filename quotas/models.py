@@ -187,7 +187,8 @@ class AlertQuerySet(models.QuerySet["Alert"]):
 class Alert(models.Model):
     """Something for staff. `seen_at` is the last time that what it tells of was met.
 
-    It is mailed and posted once each: the mark is taken before the sending (`jobs.alarm_posts`).
+    It is mailed and posted once each: the mark is taken before the sending
+    (`jobs.telling.alarm_posts`).
     """
 
     kind = models.CharField(_("kind"), max_length=30, choices=AlertKind.choices)

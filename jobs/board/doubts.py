@@ -4,8 +4,9 @@ import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from jobs import refusals, staff
+from jobs import staff
 from jobs.models import Job
+from jobs.words import refusals
 from jobs.works import job_id_in
 from providers.models import Call
 

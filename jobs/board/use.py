@@ -9,7 +9,7 @@ from django.db.models import Count
 from django.utils.translation import gettext as _
 
 from jobs.board.bars import Chart, stack
-from jobs.wording import day_in_words
+from jobs.words.wording import day_in_words
 from quotas.models import Account, Attempt
 from quotas.spenders import Spender
 from quotas.states import AttemptState

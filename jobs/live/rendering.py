@@ -9,8 +9,8 @@ from django.template.loader import render_to_string
 
 from jobs.context import quota_of
 from jobs.models import Job
-from jobs.panels import panel_of
 from jobs.states import ENDS
+from jobs.words.panels import panel_of
 
 
 @dataclass(frozen=True)

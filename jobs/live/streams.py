@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.views.decorators.http import require_GET
 
 from jobs.live.hub import Hub, hub
-from jobs.recognition import Standing, standing_of
+from jobs.people.recognition import Standing, standing_of
 from jobs.views.rows import own_job
 
 COMMENT_EVERY = 15.0

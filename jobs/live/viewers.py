@@ -10,8 +10,8 @@ import uuid
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from jobs.recognition import Standing, in_force
-from jobs.snapshots import millis
+from jobs.people.recognition import Standing, in_force
+from jobs.people.snapshots import millis
 
 # With as many streams as a process may have, all are asked for within the minute.
 ASK_AGAIN_AFTER = timedelta(seconds=30)

@@ -1,12 +1,12 @@
-"""Filters that put the tables of `jobs.wording` into templates."""
+"""Filters that put the tables of `jobs.words.wording` into templates."""
 
 from datetime import datetime, timedelta
 
 from django import template
 from django.utils import formats
 
-from jobs import wording
 from jobs.models import Job
+from jobs.words import wording
 from providers.registry import is_sandbox
 from providers.sandbox.faults import fault_named
 

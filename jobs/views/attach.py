@@ -11,10 +11,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from jobs import foresight, refusals, sightings, staff
-from jobs.foresight import Table
+from jobs import sightings, staff
 from jobs.sightings import Sighting
 from jobs.views.staff import ATTACH, Desk, ReasonForm, back_to, decide, lay_before, only_with
+from jobs.words import foresight, refusals
+from jobs.words.foresight import Table
 from providers.models import Call
 
 

@@ -6,9 +6,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from jobs import foresight, refusals, staff
+from jobs import staff
 from jobs.views.board import VIEW
 from jobs.views.staff import Back, Desk, decide, only_with
+from jobs.words import foresight, refusals
 from providers.models import Gate
 from providers.registry import known_names
 

@@ -7,12 +7,13 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from jobs import outcomes, wishes, wording
+from jobs import outcomes, wishes
 from jobs.models import Job
-from jobs.panels import actions_of, panel_of
 from jobs.states import OPEN, JobState
 from jobs.views.pages import polled_status, see_other, show, tell
 from jobs.views.rows import own_job
+from jobs.words import wording
+from jobs.words.panels import actions_of, panel_of
 
 
 @require_safe

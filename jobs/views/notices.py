@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from jobs import notices
+from jobs.telling import notices
 from jobs.views.errors import NotHere
 from jobs.views.pages import see_other, tell
 from jobs.views.rows import own_job

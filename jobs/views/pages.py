@@ -6,7 +6,7 @@ from django.shortcuts import redirect, render
 from django.utils.cache import patch_cache_control, patch_vary_headers
 
 from jobs.htmx import wants_part
-from jobs.wording import MESSAGES
+from jobs.words.wording import MESSAGES
 
 STOP_POLLING = 286
 

@@ -28,13 +28,13 @@ from jobs.forms import PictureForm, fresh_form, is_form_key
 from jobs.htmx import wants_part
 from jobs.models import Job, Picture
 from jobs.ordering import NotRetried, new_form_key, order_picture
-from jobs.sentences import not_let_in, refused_in_words
 from jobs.states import OPEN, JobState
 from jobs.thumbnails import MEDIA_TYPE, thumbnail_of
 from jobs.views.errors import NotHere
 from jobs.views.pages import see_other, show, tell
 from jobs.views.rows import neighbours_of, own_jobs, own_picture
-from jobs.wording import MESSAGES
+from jobs.words.sentences import not_let_in, refused_in_words
+from jobs.words.wording import MESSAGES
 from providers.download import TYPES
 from quotas import ledger, newcomers
 from quotas.ledger import Refused

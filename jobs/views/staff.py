@@ -22,9 +22,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from jobs import foresight, leases, refusals, staff
-from jobs.foresight import Table
+from jobs import leases, staff
 from jobs.models import Job
+from jobs.words import foresight, refusals
+from jobs.words.foresight import Table
 from providers.models import Call
 from quotas.models import Grant
 

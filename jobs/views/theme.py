@@ -5,8 +5,8 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from jobs.context import THEME_COOKIE, THEMES
+from jobs.people.visitors import COOKIE_LASTS
 from jobs.views.pages import see_other
-from jobs.visitors import COOKIE_LASTS
 
 
 @require_POST

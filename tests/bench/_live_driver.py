@@ -16,7 +16,7 @@ def main() -> None:
 
     from jobs import changes
     from jobs.ordering import PictureOrder, order_picture
-    from jobs.visitors import COOKIE, COOKIE_SALT
+    from jobs.people.visitors import COOKIE, COOKIE_SALT
     from providers.registry import offers
     from quotas import accounts
 

@@ -74,7 +74,7 @@ def cost_of_page(limiter: object, visitor: str) -> float:
     from django.test import RequestFactory
 
     from jobs import middleware
-    from jobs.visitors import COOKIE, COOKIE_SALT
+    from jobs.people.visitors import COOKIE, COOKIE_SALT
 
     middleware.limiter = lambda: limiter
     request = RequestFactory(SERVER_NAME="localhost").get("/")

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from jobs import heartbeats
 from jobs.models import Heartbeat, Job
-from jobs.visitors import COOKIE, COOKIE_SALT
+from jobs.people.visitors import COOKIE, COOKIE_SALT
 from tests import rows
 from tests.site_process import wait_until
 

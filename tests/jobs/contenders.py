@@ -16,7 +16,7 @@ from django.contrib.auth.models import User  # isort: skip
 
 from jobs.models import Job
 from jobs.ordering import PictureOrder, order_picture
-from jobs.sign_in import bring_along
+from jobs.people.sign_in import bring_along
 from providers.registry import Offer
 from quotas.accounts import account_of_user, account_of_visitor, ensure_saved
 from quotas.ledger import settle

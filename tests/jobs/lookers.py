@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from tests.quotas.contenders import run_together
 
 # After the line above, which sets Django up.
-from jobs import alarm_posts, alarms  # isort: skip
+from jobs.telling import alarm_posts, alarms  # isort: skip
 from quotas.models import Alert, AlertKind
 
 NOW = datetime(2026, 3, 14, 12, tzinfo=UTC)

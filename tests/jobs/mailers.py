@@ -13,8 +13,8 @@ from tests.quotas.contenders import run_together
 # After the line above, which sets Django up.
 from django.contrib.auth.models import User  # isort: skip
 
-from jobs import notices
 from jobs.models import Job
+from jobs.telling import notices
 from quotas import accounts
 from quotas.models import Account, Plan
 from tests import rows

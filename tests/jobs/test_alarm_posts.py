@@ -13,9 +13,10 @@ from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
 from django.db import OperationalError
 
-from jobs import alarm_posts, outages
-from jobs.alarm_posts import CHANNELS, MOST_SENDING, POST_WITHIN, Posts, send_due
-from jobs.mailing import DELAYS, Fate
+from jobs import outages
+from jobs.telling import alarm_posts
+from jobs.telling.alarm_posts import CHANNELS, MOST_SENDING, POST_WITHIN, Posts, send_due
+from jobs.telling.mailing import DELAYS, Fate
 from providers import http
 from quotas.alerts import close_alert, open_alert
 from quotas.models import Alert, AlertKind

@@ -12,8 +12,9 @@ import pytest
 from django.core import mail
 from django.db import OperationalError, transaction
 
-from jobs import alarm_posts, alarms, heartbeats, leases, outcomes, tasks
+from jobs import heartbeats, leases, outcomes, tasks
 from jobs.models import Heartbeat
+from jobs.telling import alarm_posts, alarms
 from jobs.ticker import LOOK_AFTER, Ticker
 from jobs.works import work_of
 from providers import gates

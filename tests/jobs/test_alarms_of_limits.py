@@ -6,7 +6,7 @@ import pytest
 from django.core import mail
 from django.urls import reverse
 
-from jobs import alarm_posts, alarms
+from jobs.telling import alarm_posts, alarms
 from quotas import unmeasured
 from quotas.models import Alert, AlertKind, Unmeasured
 from quotas.states import WhyUnmeasured

@@ -7,8 +7,8 @@ import pytest
 from django.core import mail
 from django.db import connection
 
-from jobs import alarm_posts, alarms, allowances
 from jobs.models import Job, Picture
+from jobs.telling import alarm_posts, alarms, allowances
 from providers.models import Call
 from quotas.models import Alert, AlertKind
 from tests import rows

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from jobs import engine, outcomes
 from jobs.models import Job, Stage
-from jobs.panels import panel_of
 from jobs.ticker import follow_poll
+from jobs.words.panels import panel_of
 from providers import gates, ledger
 from providers.answers import Accepted, Failed, NoAnswer, Rejected, Running, Unknown, Why
 from providers.models import Call, Gate

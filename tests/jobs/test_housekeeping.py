@@ -14,8 +14,8 @@ from django_q.models import Task
 from jobs import changes, housekeeping, leases, tasks, thumbnails
 from jobs.housekeeping import BATCH, CHORES
 from jobs.models import Event, Job, Lease, Picture
-from jobs.panels import panel_of
 from jobs.schedules import PLANS
+from jobs.words.panels import panel_of
 from providers.models import Call, CallDay
 from quotas.models import Attempt
 from tests import rows

@@ -10,7 +10,7 @@ from django_htmx.middleware import HtmxDetails
 
 from jobs import limits
 from jobs.models import Job
-from jobs.visitors import COOKIE, COOKIE_SALT
+from jobs.people.visitors import COOKIE, COOKIE_SALT
 from quotas import unmeasured
 from quotas.limiter import Window, limiter
 from quotas.models import Attempt

@@ -10,8 +10,9 @@ from django.core import signing
 from django.test import Client
 from django.utils import timezone
 
-from jobs import alarms, middleware
-from jobs.visitors import COOKIE, COOKIE_SALT
+from jobs import middleware
+from jobs.people.visitors import COOKIE, COOKIE_SALT
+from jobs.telling import alarms
 from quotas import unmeasured
 from quotas.limiter import in_redis
 from quotas.limiter_guard import FAILURES, THREADS

@@ -8,7 +8,7 @@ from django.test import RequestFactory
 from django_htmx.middleware import HtmxDetails
 
 from jobs import limits
-from jobs.visitors import COOKIE, COOKIE_SALT
+from jobs.people.visitors import COOKIE, COOKIE_SALT
 from quotas import unmeasured
 from quotas.limiter import Limited, limiter
 from tests.jobs.conftest import HTMX

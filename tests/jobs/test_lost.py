@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from jobs import engine, outcomes
 from jobs.models import Job
-from jobs.panels import panel_of
 from jobs.searches import follow
 from jobs.ticker import Ticker, tick_once_if_alone
+from jobs.words.panels import panel_of
 from providers import ledger
 from providers.answers import Accepted, Listing, NoAnswer, Rejected, Run, Unknown, Why
 from providers.lost import SKEW, WIDE

@@ -11,10 +11,11 @@ from django.core.mail.backends.locmem import EmailBackend
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from jobs import notices, outages, outcomes, tasks, ticker
-from jobs.mailing import DELAYS
+from jobs import outages, outcomes, tasks, ticker
 from jobs.models import Job, Lease
-from jobs.notices import DUTY, DUTY_LASTS
+from jobs.telling import notices
+from jobs.telling.mailing import DELAYS
+from jobs.telling.notices import DUTY, DUTY_LASTS
 from tests import rows
 from tests.databases import Database
 from tests.jobs.conftest import text_of

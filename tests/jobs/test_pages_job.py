@@ -8,8 +8,9 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from jobs import outcomes, panels
+from jobs import outcomes
 from jobs.models import Heartbeat, Job
+from jobs.words import panels
 from providers.answers import Rejected, Why
 from providers.durations import Usual
 from providers.models import Call

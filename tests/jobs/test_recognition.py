@@ -11,9 +11,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, get_resolver
 
-from jobs import limits, snapshots
-from jobs.recognition import TRUSTING, in_force
-from jobs.snapshots import ACTED_COOKIE, COOKIE, LASTS
+from jobs import limits
+from jobs.people import snapshots
+from jobs.people.recognition import TRUSTING, in_force
+from jobs.people.snapshots import ACTED_COOKIE, COOKIE, LASTS
 from quotas.limiter import Limited
 from tests import rows
 from tests.jobs.conftest import HTMX, text_of

@@ -8,8 +8,9 @@ from django.utils import timezone
 from django_q.models import OrmQ, Schedule
 from django_q.scheduler import scheduler
 
-from jobs import alarms, schedules
+from jobs import schedules
 from jobs.schedules import PLANS
+from jobs.telling import alarms
 from jobs.ticker import LOOK_AFTER, Ticker
 
 pytestmark = pytest.mark.django_db

@@ -9,11 +9,11 @@ from django.test import Client
 from django.utils import timezone
 
 from jobs import audit
-from jobs import sign_in as jobs_sign_in
 from jobs.models import Job
 from jobs.ordering import PictureOrder, order_picture
-from jobs.sign_in import bring_along
-from jobs.visitors import COOKIE
+from jobs.people import sign_in as jobs_sign_in
+from jobs.people.sign_in import bring_along
+from jobs.people.visitors import COOKIE
 from quotas.accounts import account_of_user, account_of_visitor
 from quotas.ledger import Refused, balance_of
 from quotas.models import Account, Attempt, Plan

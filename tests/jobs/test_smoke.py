@@ -11,9 +11,10 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError
 from django.utils import timezone
 
-from jobs import alarm_posts, alarms, audit, engine, smoke, tasks, wishes
+from jobs import audit, engine, smoke, tasks, wishes
 from jobs.management.commands import smoke as command
 from jobs.models import Job
+from jobs.telling import alarm_posts, alarms
 from jobs.works import job_id_of
 from providers import gates
 from providers.answers import Rejected, Unknown, Why

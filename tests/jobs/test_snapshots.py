@@ -10,8 +10,8 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs import snapshots
-from jobs.snapshots import (
+from jobs.people import snapshots
+from jobs.people.snapshots import (
     ACTED_COOKIE,
     COOKIE,
     LASTS,

@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from jobs import audit, outcomes
 from jobs.models import Deed, StaffAction, Stage
-from jobs.panels import panel_of
 from jobs.searches import follow
 from jobs.staff import Decision, Refused, attach, check_now, give_back, grant, revoke
 from jobs.ticker import Ticker
+from jobs.words.panels import panel_of
 from providers import hooks
 from providers.answers import Accepted, Failed, Listing, Rejected, Run, Unknown, Why
 from providers.models import Call

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from jobs.steps import steps_of
+from jobs.words.steps import steps_of
 from providers.answers import Accepted
 from tests import rows
 

@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from jobs.live import viewers
 from jobs.live.hub import Hub
 from jobs.live.viewers import ASK_AGAIN_AFTER, Door, Subscription
-from jobs.recognition import Standing
-from jobs.snapshots import LASTS, millis
+from jobs.people.recognition import Standing
+from jobs.people.snapshots import LASTS, millis
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 

@@ -10,8 +10,8 @@ from typing import get_args
 import pytest
 
 import jobs
-from jobs import wording
 from jobs.states import JobState
+from jobs.words import wording
 from providers.answers import Kind
 
 CODE = Path(jobs.__file__).parent

@@ -15,8 +15,8 @@ from django.core.cache import cache as site_cache
 from django.test import AsyncClient, Client
 from django.urls import URLPattern, get_resolver, reverse
 
-from jobs.recognition import TRUSTING
-from jobs.snapshots import LASTS
+from jobs.people.recognition import TRUSTING
+from jobs.people.snapshots import LASTS
 from providers.models import Gate
 from quotas import accounts, alerts
 from quotas.limiter import limiter

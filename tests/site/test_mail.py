@@ -10,7 +10,7 @@ pytestmark = pytest.mark.site
 ORDER = """
 from django.contrib.auth.models import User
 from django.utils import timezone
-from jobs import notices
+from jobs.telling import notices
 from jobs.ordering import PictureOrder, order_picture
 from providers.registry import offers
 from quotas import accounts

@@ -12,11 +12,12 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from jobs import heartbeats, leases, wording
+from jobs import heartbeats, leases
 from jobs.commandline import NotOrdered, OrderInDoubt, order_from
 from jobs.models import Job
 from jobs.reports import report_of, report_of_new, report_of_none
 from jobs.states import JobState
+from jobs.words import wording
 from quotas import accounts
 
 LOOK_EVERY = 0.3

@@ -23,9 +23,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from jobs import mailing
-from jobs.mailing import Fate
 from jobs.outages import outlast
+from jobs.telling import mailing
+from jobs.telling.mailing import Fate
 from providers.http import WIRE_ERRORS, Client, innermost
 from quotas.models import Alert
 

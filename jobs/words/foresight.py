@@ -10,10 +10,10 @@ from django.conf import settings
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 
-from jobs import wording
 from jobs.board.standing import state_of
 from jobs.models import Job, Stage
 from jobs.states import JobState
+from jobs.words import wording
 from providers.models import Call, Gate
 from providers.states import CallState
 from quotas.ledger import balance_of, utc_day

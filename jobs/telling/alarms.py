@@ -21,7 +21,8 @@ from django.db import DatabaseError
 from django.db.models import Count, F, Min, Q
 from django.utils.translation import gettext as _
 
-from jobs import allowances, heartbeats, leases, smoke
+from jobs import heartbeats, leases, smoke
+from jobs.telling import allowances
 from providers import gates, money
 from providers.models import Call, Gate, SmokeTest
 from providers.registry import fallback_offers, known_names, offers

@@ -24,8 +24,8 @@ from django.utils.cache import patch_vary_headers
 from django.utils.crypto import constant_time_compare
 from django.utils.functional import SimpleLazyObject
 
-from jobs import snapshots
-from jobs.snapshots import ACTED_COOKIE, ACTED_LASTS, COOKIE, Snapshot
+from jobs.people import snapshots
+from jobs.people.snapshots import ACTED_COOKIE, ACTED_LASTS, COOKIE, Snapshot
 
 # Pages that only show what is one's own. The admin, and what is about passwords, e-mail or a second
 # factor, is never among them; a test wants a reason for every address that is not.

@@ -10,9 +10,9 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from jobs import wording
 from jobs.models import Event, Job
 from jobs.states import JobState
+from jobs.words import wording
 from providers.durations import Usual
 from providers.ledger import slow_interval
 from providers.lost import why_not_to_ask

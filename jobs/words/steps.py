@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from jobs.models import Event, Job
 from jobs.states import JobState
-from jobs.wording import day_in_words, reason_in_words
+from jobs.words.wording import day_in_words, reason_in_words
 
 BACK_IN_QUEUE = ("busy", "overslept", "fallback")
 

@@ -4,11 +4,13 @@ import math
 
 from django.utils import timezone
 
-from jobs import heartbeats, notices, wording
+from jobs import heartbeats
 from jobs.models import Job
-from jobs.sentences import MOST_AHEAD, Known, sentences_of, usual_until
 from jobs.states import OPEN, JobState
-from jobs.steps import steps_of
+from jobs.telling import notices
+from jobs.words import wording
+from jobs.words.sentences import MOST_AHEAD, Known, sentences_of, usual_until
+from jobs.words.steps import steps_of
 from jobs.works import work_of
 from providers.durations import usual_duration
 from providers.models import Call

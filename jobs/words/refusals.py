@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from jobs.models import Job, Stage
 from jobs.states import ENDS, JobState
-from jobs.wording import moment_in_words
+from jobs.words.wording import moment_in_words
 from providers.answers import can_be_asked_for
 from providers.gates import STAFF
 from providers.lost import why_not_to_ask

@@ -27,11 +27,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from jobs import leases, mailing, queue, wording
-from jobs.mailing import Fate
+from jobs import leases, queue
 from jobs.models import Job, Lease
 from jobs.outages import outlast
 from jobs.states import OPEN
+from jobs.telling import mailing
+from jobs.telling.mailing import Fate
+from jobs.words import wording
 
 log = logging.getLogger(__name__)
 

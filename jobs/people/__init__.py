@@ -1,0 +1,1 @@
+"""Who is here: users and visitors, by their cookies."""
