@@ -12,8 +12,9 @@ from providers import gates
 from providers.answers import Accepted, Done, Failed, Unknown, Why
 from providers.models import Call
 from quotas.models import Alert, AlertKind
+from tests import rows
 from tests.fakes import SPARE, made
-from tests.jobs.test_fallback import DOWN, asked, calls_of, ends, polled, reread, said
+from tests.jobs.test_fallback import DOWN, asked, calls_of, ends, polled, said
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 
@@ -27,7 +28,7 @@ def test_a_late_picture_stands_beside_that_of_the_fallback(order, fake, spare):
     outcomes.apply(calls_of(job)[0], made(), timezone.now())
     engine.advance(job.pk)
     assert ends(job) == ("ready", "", "success")
-    shown = reread(job).pictures.order_by("position")
+    shown = rows.again(job).pictures.order_by("position")
     assert [picture.call.provider for picture in shown] == ["spare", "fake"]
     assert Alert.objects.get(kind=AlertKind.CONTRADICTION).closed_at is None
 
@@ -40,7 +41,7 @@ def test_a_late_picture_is_delivered_while_the_fallback_still_runs(order, fake, 
     engine.advance(job.pk)
     assert ends(job) == ("ready", "", "success")
     polled(job, made())
-    assert reread(job).pictures.count() == 2
+    assert rows.again(job).pictures.count() == 2
 
 
 def test_a_late_picture_that_cannot_be_fetched_takes_nothing_from_the_fallback(order, fake, spare):
