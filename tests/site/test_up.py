@@ -190,6 +190,8 @@ class TestRefusal:
             env=Site(tmp_path).env,
             stderr=subprocess.PIPE,
             text=True,
+            # A shell that runs the tests in the background has them ignore it.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         wait_until(lambda: (tmp_path / "data" / "counterfoil.sqlite3").exists())
         starting.send_signal(signal.SIGINT)
