@@ -14,9 +14,8 @@ by a webhook or by staff, and with it the picture; providers have taken a failur
 calls fail under an id beside the many that succeed, and those stay as well.
 
 Nothing more is expected of what is folded, nobody decided about it, no fallback has to do with it.
-Reading,
-summing and deleting is one transaction over locked rows, so that two who fold at the same moment,
-or one who dies, count nothing twice.
+Reading, summing and deleting is one transaction over locked rows, so that two who fold at the same
+moment, or one who dies, count nothing twice.
 """
 
 from collections.abc import Iterable

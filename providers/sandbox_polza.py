@@ -4,12 +4,12 @@ providers give it; of the sandbox's answers, that of one fault alone has it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 
 from django.conf import settings
 
-from providers.base import Caps, PictureRequest
+from providers.base import PictureRequest
 from providers.polza import Polza
 from providers.webhooks import Ed25519Jwks, Hint, StandardWebhooks, Unsigned, Verifier, jwks_at
 
@@ -18,18 +18,13 @@ CLOSED_PORT = "http://127.0.0.1:1"
 
 class SandboxPolza(Polza):
     early_id_header = "X-Generation-Id"
-    caps = Caps(
-        kinds=frozenset({"image"}),
-        cloud=False,
-        enqueue_only=True,
-        result_ttl=timedelta(days=7),
-        currency="RUB",
-    )
 
     def __init__(self, *, name: str, base_url: str, key: str) -> None:
         super().__init__(name=name, base_url=base_url, key=key)
         self.caps = replace(
-            self.caps, hook="hint" if settings.SANDBOX_HOOKS == "HINT" else "signed"
+            Polza.caps,
+            cloud=False,
+            hook="hint" if settings.SANDBOX_HOOKS == "HINT" else "signed",
         )
         self.verifier = self._verifier()
 

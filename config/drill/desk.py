@@ -91,11 +91,12 @@ def _told(event: Any, since: datetime) -> str:
 
 
 def _call(call: Any) -> dict[str, Any]:
-    named = ("work", "model", "state", "reference", "hook_token", "why", "rule")
+    named = ("work", "model", "state", "reference", "hook_token")
+    told = ("why", "rule", "detail", "late_outcome")
     instants = ("sent_at", "answer_by", "ended_at")
     return {
         "id": call.pk,
-        **{name: getattr(call, name) for name in (*named, "detail", "late_outcome")},
+        **{name: getattr(call, name) for name in (*named, *told)},
         **{name: _instant(getattr(call, name)) for name in instants},
         "cost": None if call.cost is None else str(call.cost),
     }

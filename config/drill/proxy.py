@@ -10,9 +10,9 @@ from collections.abc import Callable
 from config.drill.messages import ReplySoFar, Request, read_request, reply_of, reset
 from config.drill.plan import FALLBACK_MODEL, Plan, Round
 from config.drill.scales import MOST_HELD
+from providers.sandbox.tricks import RUN_HEADER
 
 DELAY = 1.0
-ID_HEADER = "x-generation-id"
 DRIP_PAUSE = 0.25
 REFUSAL = json.dumps({"error": {"code": "VALIDATION_ERROR", "message": "refused by the drill"}})
 WIRE_ERRORS = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError)
@@ -140,7 +140,7 @@ class Proxy:
             self._by_run[str(run)] = of_round
 
     def _note_named(self, reply: ReplySoFar) -> None:
-        run = reply.headers.get(ID_HEADER)
+        run = reply.headers.get(RUN_HEADER.lower())
         if run:
             self.named.setdefault(run, self.time())
 

@@ -13,6 +13,7 @@ from providers.sandbox.wire import Line
 
 Trick = Callable[[Line, bytes], None]
 
+RUN_HEADER = "X-Generation-Id"
 GATEWAY_PAGE = "<html><head><title>{0}</title></head><body><h1>{0}</h1><hr>nginx</body></html>"
 WEB_PAGE = b"<!doctype html><title>Sign in</title><p>Please sign in to see this picture."
 NO_SUCH_FILE = b"<Error><Code>NoSuchKey</Code></Error>"
@@ -62,7 +63,7 @@ def _redirects(status: int, place: str) -> Trick:
 
 
 def _names_run_and_cuts(line: Line, answer: bytes) -> None:
-    line.cut(200, answer, headers={"X-Generation-Id": json.loads(answer)["id"]})
+    line.cut(200, answer, headers={RUN_HEADER: json.loads(answer)["id"]})
 
 
 _BUSY = (429, "TOO_MANY_REQUESTS", "Слишком много запросов")

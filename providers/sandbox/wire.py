@@ -104,8 +104,7 @@ class Line(BaseHTTPRequestHandler):
         content_type: str = "application/json",
         headers: dict[str, str] | None = None,
     ) -> None:
-        length = {"Content-Length": str(len(body))}
-        self.wfile.write(head(status, content_type, {**length, **(headers or {})}) + body)
+        self.wfile.write(whole(status, body, content_type, headers))
 
     def reset(self) -> None:
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_ZERO)
@@ -132,9 +131,8 @@ class Line(BaseHTTPRequestHandler):
     ) -> None:
         """Promise the whole body, send half of it, hang up."""
         self.close_connection = True
-        length = {"Content-Length": str(len(body))}
-        start = head(status, content_type, {**length, **(headers or {})})
-        self.wfile.write(start + body[: len(body) // 2])
+        answer = whole(status, body, content_type, headers)
+        self.wfile.write(answer[: len(answer) - (len(body) + 1) // 2])
 
     def cut_chunked(self, status: int, body: bytes) -> None:
         self.close_connection = True
@@ -146,8 +144,7 @@ class Line(BaseHTTPRequestHandler):
     def drip(self, status: int, body: bytes) -> None:
         """The whole answer, head and all, a byte a second."""
         self.close_connection = True
-        length = {"Content-Length": str(len(body))}
-        for byte in head(status, "application/json", length) + body:
+        for byte in whole(status, body):
             self.wfile.write(bytes([byte]))
             if self.server.stopping.wait(DRIP_PAUSE):
                 return
@@ -159,6 +156,16 @@ class Line(BaseHTTPRequestHandler):
         give_up_at = time.monotonic() + HOLD_AT_MOST
         while time.monotonic() < give_up_at and not self.server.stopping.is_set():
             self.wfile.write(bytes(65536))
+
+
+def whole(
+    status: int,
+    body: bytes,
+    content_type: str = "application/json",
+    headers: dict[str, str] | None = None,
+) -> bytes:
+    length = {"Content-Length": str(len(body))}
+    return head(status, content_type, {**length, **(headers or {})}) + body
 
 
 def head(status: int, content_type: str, headers: dict[str, str]) -> bytes:
