@@ -23,16 +23,9 @@ MET = ("kill q-worker", "kill second", "kill web", "stop cluster", "wire submit"
 
 
 def drill(folder, *options: str) -> subprocess.Popen[str]:
+    command = f"manage.py drill --seed {SEED} --rounds {ROUNDS}".split()
     return subprocess.Popen(
-        [
-            sys.executable,
-            "manage.py",
-            "drill",
-            "--seed",
-            str(SEED),
-            *("--rounds", str(ROUNDS)),
-            *options,
-        ],
+        [sys.executable, *command, *options],
         cwd=ROOT,
         env=os.environ | {"TMPDIR": str(folder), "DJANGO_SETTINGS_MODULE": "config.settings"},
         stdout=subprocess.PIPE,
