@@ -13,7 +13,8 @@ from itertools import count
 from pathlib import Path
 from threading import Lock
 
-from providers.sandbox.faults import Fault, fault_named
+from providers.sandbox.fault_kinds import Fault
+from providers.sandbox.faults import fault_named
 from providers.sandbox.orders import Order
 
 PRICE = Decimal("5.00")

@@ -9,7 +9,8 @@ from email.message import Message
 from typing import TypeVar
 
 from providers.sandbox.drawing import ASPECT_RATIOS
-from providers.sandbox.faults import Fault, fault_named
+from providers.sandbox.fault_kinds import Fault
+from providers.sandbox.faults import fault_named
 
 MAX_PROMPT = 20_000
 PAGE_LIMIT = 100

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 
 from providers.sandbox.answers import error
-from providers.sandbox.faults import Fault
+from providers.sandbox.fault_kinds import Fault
 from providers.sandbox.wire import Line
 
 Trick = Callable[[Line, bytes], None]

@@ -3,7 +3,8 @@
 import pytest
 
 from providers.sandbox import tricks
-from providers.sandbox.faults import DELIVERED, FAULTS, NOT_EXECUTED, fault_named
+from providers.sandbox.fault_kinds import DELIVERED, NOT_EXECUTED
+from providers.sandbox.faults import FAULTS, fault_named
 from providers.sandbox.hooks import HOOKED
 
 CALLS = {"sending", "accepted", "unknown", "succeeded", "rejected", "failed", "given_up"}
