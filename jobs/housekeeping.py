@@ -23,6 +23,7 @@ from jobs import leases, media, wishes
 from jobs.audit import files
 from jobs.audit.findings import JobIdOf
 from jobs.models import Event, Job, StaffAction
+from jobs.people import sign_in
 from jobs.states import ENDS, JobState
 from jobs.works import job_id_of
 from providers import call_days
@@ -182,6 +183,18 @@ def tidy_visitors(now: datetime) -> int:
     return sum(wishes.expire_result(job_id, now) for job_id in some)
 
 
+# Jobs that a sign-in did not come to, and the queue lost
+
+
+def _left_jobs() -> QuerySet[Job]:
+    return Job.objects.filter(account__moved_to__isnull=False)
+
+
+def move_left_jobs(now: datetime) -> int:
+    left = sign_in.accounts_with_jobs_left().select_related("moved_to").first()
+    return sign_in.move_batch(left.moved_to) if left else 0
+
+
 # Networks that new visitors came from: no longer than they count
 
 
@@ -208,6 +221,7 @@ CHORES = (
     Chore("failed tasks", lambda now: _failures(now).count(), tidy_failures),
     Chore("calls", lambda now: _calls(now).count(), tidy_calls),
     Chore("pictures of visitors", lambda now: _visitors_jobs(now).count(), tidy_visitors),
+    Chore("jobs that sign-ins left", lambda now: _left_jobs().count(), move_left_jobs),
     Chore("newcomers", lambda now: newcomers.forgettable(now).count(), tidy_newcomers),
     Chore("files", lambda now: sum(1 for _ in _orphans(now)), tidy_files),
 )

@@ -28,6 +28,10 @@ def enqueue_notices(duty: uuid.UUID) -> bool:
     return _send("jobs.tasks.send_notices", str(duty))
 
 
+def enqueue_move(account_id: int) -> bool:
+    return _send("jobs.tasks.move_jobs", account_id)
+
+
 def waiting() -> int:
     """Messages nobody took yet; 0 when the queue cannot be asked."""
     try:
@@ -36,7 +40,7 @@ def waiting() -> int:
         return 0
 
 
-def _send(task: str, *args: str) -> bool:
+def _send(task: str, *args: str | int) -> bool:
     try:
         async_task(task, *args)
     except Exception:  # noqa: BLE001  an enqueue that fails must not fail the request

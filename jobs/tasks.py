@@ -7,12 +7,14 @@ from contextlib import contextmanager
 
 from django.utils import timezone
 
-from jobs import engine, heartbeats, housekeeping, smoke, ticker
+from jobs import engine, heartbeats, housekeeping, queue, smoke, ticker
+from jobs.people import sign_in
 from jobs.telling import alarm_posts, alarms, notices
 
 log = logging.getLogger(__name__)
 
 TIDY_LASTS = 20
+MOVE_LASTS = 20
 
 
 def advance(job_id: str) -> None:
@@ -23,6 +25,13 @@ def advance(job_id: str) -> None:
 def send_notices(duty: str) -> None:
     with _to_the_end("Mail was not sent"):
         notices.send_due(uuid.UUID(duty))
+
+
+def move_jobs(account_id: int) -> None:
+    """What a sign-in left on the visitor's account."""
+    with _to_the_end(f"Jobs were not moved to account {account_id}"):
+        if sign_in.continue_move(account_id, timezone.now(), seconds=MOVE_LASTS):
+            queue.enqueue_move(account_id)
 
 
 def probe() -> None:

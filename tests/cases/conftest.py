@@ -1,0 +1,3 @@
+"""What the tests of pages share, for cases that need the same."""
+
+from tests.jobs.conftest import *  # noqa: F403
