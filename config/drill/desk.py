@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime, time, timedelta
+from pathlib import Path
 from typing import IO, Any
 
 from config.drill import processes
@@ -80,9 +81,25 @@ def _job(job: Any, calls: list[dict]) -> dict[str, Any]:
         },
         "calls": calls,
         "pictures": [picture.call_id for picture in job.pictures.all()],
+        "shown": [_run_shown_by(picture.file) for picture in job.pictures.all()],
         "events": [event.name for event in events],
         "told": " > ".join(_told(event, job.created_at) for event in events),
     }
+
+
+def _run_shown_by(file: str) -> str:
+    """As lenient as a browser; empty where the file shows no run or cannot be read."""
+    from django.conf import settings
+    from PIL import Image, ImageFile
+
+    from providers.sandbox.run_code import read_run
+
+    ImageFile.LOAD_TRUNCATED_IMAGES = True
+    try:
+        with Image.open(Path(settings.MEDIA_ROOT) / file) as picture:
+            return read_run(picture) or ""
+    except (OSError, ValueError):
+        return ""
 
 
 def _told(event: Any, since: datetime) -> str:

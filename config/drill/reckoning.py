@@ -15,6 +15,8 @@ from itertools import pairwise
 from config.drill.plan import FALLBACK_MODEL, SHARED_MODEL
 from config.drill.records import Books, Call, Job, Run
 from config.drill.scales import SCALED, SKEW
+from config.drill.seats import wrongs_of_seats, wrongs_of_slot
+from config.drill.wrongs import Wrong, story
 from providers.sandbox.faults import FAULTS
 
 FAILING = {fault.name for fault in FAULTS if fault.call == "failed"}
@@ -26,16 +28,6 @@ SHARED = {SHARED_MODEL, FALLBACK_MODEL}
 A_MOMENT = 3.0
 # What the site writes of an answer whose body was lost after its head.
 BROKE_OFF = "ChunkedEncodingError"
-
-
-@dataclass(frozen=True)
-class Wrong:
-    kind: str
-    job: str
-    says: str
-
-    def __str__(self) -> str:
-        return f"{self.kind}: {self.job or '-'}: {self.says}"
 
 
 @dataclass
@@ -248,9 +240,11 @@ class Judge:
             yield Wrong("delivered twice", job.id, story(job))
         own = {run.id for run in self.runs_of(job)}
         references = {call.id: call.reference for call in job.calls}
-        for call in job.pictures:
+        for call, shown in zip(job.pictures, job.shown, strict=True):
             if references.get(call) not in own:
                 yield Wrong("wrong picture", job.id, f"of another's run; {story(job)}")
+            elif shown != references[call]:
+                yield Wrong("wrong picture", job.id, f"shows {shown or 'no run'}; {story(job)}")
 
     def wrongs_of_bill(self) -> Iterator[Wrong]:
         for run in self.strays:
@@ -331,71 +325,3 @@ def has_picture(run: Run) -> bool:
 def is_near(call: Call, run: Run) -> bool:
     margin = SKEW.total_seconds()
     return call.sent_at - margin <= run.executed_at <= call.answer_by + margin
-
-
-def wrongs_of_slot(job: Job) -> Iterator[Wrong]:
-    """What a job's end says of its slot; an attempt that had ended keeps its end."""
-    state = job.attempt.state
-    if job.state == "failed" and state != "failed":
-        yield Wrong("slot lost", job.id, f"failed, its slot {state}; {story(job)}")
-    if job.state == "in_doubt" and state != "pending":
-        yield Wrong("slot", job.id, f"in doubt, its slot {state}; {story(job)}")
-    if job.state == "ready":
-        # Told to have failed, and taken back; a failure that nobody told gives no slot back.
-        was_told = "failed" in job.events and any(call.late_outcome for call in job.calls)
-        right = "failed" if was_told or "not_fetched" in job.events else "success"
-        if state != right:
-            yield Wrong("slot", job.id, f"ready, its slot {state} and not {right}; {story(job)}")
-
-
-def wrongs_of_seats(books: Books) -> Iterator[Wrong]:
-    held: dict[tuple[int, str], list[Job]] = {}
-    tries: Counter[tuple[int, str]] = Counter()
-    allowed: dict[tuple[int, str], int] = {}
-    for job in books.jobs:
-        key = (job.attempt.account, job.attempt.day)
-        allowed[key] = max(allowed.get(key, 0), job.attempt.allowed)
-        tries[key] += not job.attempt.cost_nothing
-        held.setdefault(key, [])
-        if job.attempt.state != "failed":
-            held[key].append(job)
-    for key, jobs in held.items():
-        slots = {job.attempt.slot for job in jobs}
-        if len(jobs) > allowed[key] or len(slots) < len(jobs):
-            yield Wrong("oversold", str(key), f"{len(jobs)} held of {allowed[key]}")
-        left = min(allowed[key] - len(jobs), 3 * allowed[key] + 5 - tries[key])
-        got = books.seats.get(key, 0)
-        if got != max(left, 0):
-            kind = "undersold" if got < left else "oversold"
-            yield Wrong(kind, str(key), f"{got} could be reserved, {left} are free")
-    for refusal in books.refusals:
-        yield from _wrongly_refused(books, refusal, allowed)
-
-
-def _wrongly_refused(books: Books, refusal, allowed) -> Iterator[Wrong]:
-    """At no moment of the question were all slots held."""
-    for key, most in allowed.items():
-        if key[0] != refusal.account:
-            continue
-        held = sum(
-            job.attempt.reserved_at <= refusal.ended
-            and (job.attempt.state != "failed" or (job.attempt.settled_at or 0) >= refusal.began)
-            for job in books.jobs
-            if (job.attempt.account, job.attempt.day) == key
-        )
-        if held >= most:
-            return
-    yield Wrong("undersold", str(refusal.account), "refused although a slot was free")
-
-
-def story(job: Job) -> str:
-    """Its calls and history; `@` is in seconds since it was ordered."""
-
-    def at(moment: float | None) -> str:
-        return "" if moment is None else f"@{moment - job.created_at:.0f}"
-
-    calls = ", ".join(
-        f"{call.model} {call.state}/{call.rule or '-'}/{call.reference or '-'}{at(call.ended_at)}"
-        for call in job.calls
-    )
-    return f"{job.model} [{calls}] {job.reason} slot {job.attempt.state}, {job.told}"

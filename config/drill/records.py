@@ -67,6 +67,8 @@ class Job:
     calls: tuple[Call, ...]
     pictures: tuple[int, ...]
     """The call of each picture."""
+    shown: tuple[str, ...]
+    """The run that each picture's file shows; empty where it shows none."""
     events: tuple[str, ...]
     told: str = ""
     """The same with instants and codes, for a person to read."""
@@ -127,8 +129,10 @@ def books_from(rows: dict[str, Any], bill: dict[str, Any], **facts: Any) -> Book
     for row in rows["jobs"]:
         calls = tuple(Call(**call) for call in row.pop("calls"))
         attempt = Attempt(**row.pop("attempt"))
-        pictures, events = tuple(row.pop("pictures")), tuple(row.pop("events"))
-        jobs.append(Job(attempt=attempt, calls=calls, pictures=pictures, events=events, **row))
+        lists: dict[str, Any] = {
+            name: tuple(row.pop(name)) for name in ("pictures", "shown", "events")
+        }
+        jobs.append(Job(attempt=attempt, calls=calls, **lists, **row))
     kept = ("id", "work", "model", "fault", "executed_at", "failure_told_at")
     runs = [
         Run(**{name: row[name] for name in kept}, charged=float(row["charged"]))

@@ -7,6 +7,8 @@ from config.drill.reckoning import CONTRADICTED
 from config.drill.run import Outcome
 
 MUST_BE_NONE = {
+    "wrong pictures": ("wrong picture",),
+    "results lost": ("lost result",),
     "executed twice": ("executed twice",),
     "oversold": ("oversold",),
     "undersold": ("undersold",),

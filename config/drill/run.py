@@ -23,13 +23,14 @@ from config.drill.desk import Desk
 from config.drill.house import House
 from config.drill.plan import EXTRAS, Plan, make_plan
 from config.drill.proxy import Proxy
-from config.drill.reckoning import Reckoning, Wrong, reckon
+from config.drill.reckoning import Reckoning, reckon
 from config.drill.records import Books, Entry, Log, Refusal, books_from
 from config.drill.relay import Relay
 from config.drill.saboteur import Saboteur
 from config.drill.scales import LEAP
 from config.drill.stores import Grown, Sqlite
 from config.drill.wires import Wires
+from config.drill.wrongs import Wrong
 
 START_WITHIN = 240
 QUIET_WITHIN = 280

@@ -1,4 +1,5 @@
-"""A picture from a prompt, without any AI: the same prompt always gives the same drawing."""
+"""A picture from a prompt, without any AI: the same prompt always gives the same drawing, and
+each run's picture carries its id."""
 
 import colorsys
 import hashlib
@@ -10,6 +11,8 @@ from itertools import pairwise
 
 from PIL import Image, ImageDraw, ImageFont
 
+from providers.sandbox.run_code import paint_run
+
 LONG_SIDE = 1024
 ASPECT_RATIOS = ("1:1", "3:2", "2:3", "4:3", "3:4", "5:4", "4:5", "16:9", "9:16", "21:9")
 LABEL = "TEST PICTURE"
@@ -17,9 +20,22 @@ LABEL = "TEST PICTURE"
 Colour = tuple[int, int, int]
 
 
-@lru_cache(maxsize=16)
-def draw_picture(prompt: str, aspect_ratio: str = "1:1") -> bytes:
+def draw_picture(prompt: str, aspect_ratio: str = "1:1", *, run: str = "") -> bytes:
     """PNG bytes. `aspect_ratio` is one of ASPECT_RATIOS."""
+    out = BytesIO()
+    paint_picture(prompt, aspect_ratio, run=run).save(out, "PNG", compress_level=1)
+    return out.getvalue()
+
+
+def paint_picture(prompt: str, aspect_ratio: str = "1:1", *, run: str = "") -> Image.Image:
+    picture = _paint_scene(prompt, aspect_ratio).copy()
+    if run:
+        paint_run(picture, run)
+    return picture
+
+
+@lru_cache(maxsize=16)
+def _paint_scene(prompt: str, aspect_ratio: str) -> Image.Image:
     digest = hashlib.sha256(prompt.encode()).hexdigest()
     chance = random.Random(digest)
     palette = _choose_palette(chance)
@@ -29,9 +45,7 @@ def draw_picture(prompt: str, aspect_ratio: str = "1:1") -> bytes:
     _paint_hills(ink, chance, palette, picture.size)
     _paint_birds(ink, chance, picture.size)
     _write_label(ink, picture.size, caption_for(prompt, digest))
-    out = BytesIO()
-    picture.save(out, "PNG", compress_level=1)
-    return out.getvalue()
+    return picture
 
 
 def size_for(aspect_ratio: str) -> tuple[int, int]:

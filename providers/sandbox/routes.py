@@ -168,7 +168,7 @@ class Routes(Line):
         if answers.status_of(generation, now=time.time()) != "completed":
             raise _not_found()
         trick = tricks.file_trick(generation.fault, download=next(generation.downloads))
-        picture = draw_picture(generation.prompt, generation.aspect_ratio)
+        picture = draw_picture(generation.prompt, generation.aspect_ratio, run=generation.id)
         if trick:
             trick(self, picture)
         else:

@@ -36,6 +36,7 @@ JOB = Job(
     attempt=SEAT,
     calls=(CALL,),
     pictures=(1,),
+    shown=("gen_1",),
     events=("reserved", "sent", "accepted", "made", "ready"),
 )
 RUN = Run("gen_1", "image:j1", "r0001", "ok", AT + 1, 5.0, None)
@@ -46,8 +47,8 @@ FAILED = replace(CALL, state="failed", cost="0")
 FALLBACK = replace(CALL, id=2, model=FALLBACK_MODEL, reference="gen_2")
 PENDING = replace(SEAT, state="pending", settled_at=None)
 GIVEN_BACK = replace(SEAT, state="failed")
-IN_DOUBT = replace(JOB, state="in_doubt", attempt=PENDING, calls=(LOST,), pictures=())
-NOTHING = replace(JOB, state="failed", reason="provider", attempt=GIVEN_BACK, pictures=())
+IN_DOUBT = replace(JOB, state="in_doubt", attempt=PENDING, calls=(LOST,), pictures=(), shown=())
+NOTHING = replace(JOB, state="failed", reason="provider", attempt=GIVEN_BACK, pictures=(), shown=())
 SECOND = replace(RUN, id="gen_2", model=FALLBACK_MODEL, executed_at=AT + 4)
 TWIN = replace(RUN, id="gen_9", work="a look-alike of image:j1")
 
@@ -69,12 +70,12 @@ RIGHT = {
         replace(RUN, fault="fail", charged=0.0, failure_told_at=AT + 2),
     ),
     "a fallback after a failure": books(
-        replace(JOB, calls=(FAILED, FALLBACK), pictures=(2,)),
+        replace(JOB, calls=(FAILED, FALLBACK), pictures=(2,), shown=("gen_2",)),
         replace(RUN, fault="fail", charged=0.0, failure_told_at=AT + 2),
         SECOND,
     ),
     "contradicted": books(
-        replace(JOB, calls=(REJECTED, FALLBACK), pictures=(2,)),
+        replace(JOB, calls=(REJECTED, FALLBACK), pictures=(2,), shown=("gen_2",)),
         replace(RUN, fault="json_5xx_executed"),
         SECOND,
     ),
@@ -108,12 +109,12 @@ RIGHT = {
     ),
 }
 WRONG = {
-    "stuck": books(replace(JOB, state="running", attempt=PENDING, pictures=())),
-    "end": books(replace(JOB, state="not_confirmed", attempt=PENDING, pictures=())),
+    "stuck": books(replace(JOB, state="running", attempt=PENDING, pictures=(), shown=())),
+    "end": books(replace(JOB, state="not_confirmed", attempt=PENDING, pictures=(), shown=())),
     "doubt": books(IN_DOUBT, TWIN, RUN, taken=frozenset({("token", "gen_1")})),
     "lost result": books(IN_DOUBT, RUN),
     "executed twice": books(
-        replace(JOB, calls=(LOST, FALLBACK), pictures=(2,)),
+        replace(JOB, calls=(LOST, FALLBACK), pictures=(2,), shown=("gen_2",)),
         replace(RUN, fault="drop_after"),
         SECOND,
     ),
@@ -125,7 +126,7 @@ WRONG = {
         replace(NOTHING, calls=(REJECTED,)), replace(RUN, fault="json_5xx_executed")
     ),
     "lost order": books(accepted=frozenset({"key", "another"})),
-    "delivered twice": books(replace(JOB, pictures=(1, 1))),
+    "delivered twice": books(replace(JOB, pictures=(1, 1), shown=("gen_1", "gen_1"))),
     "wrong picture": books(replace(JOB, calls=(replace(CALL, reference="gen_7"),)), RUN),
     "stray run": books(JOB, RUN, replace(RUN, id="gen_3", work="image:nobody")),
     "run without call": books(JOB, RUN, replace(RUN, id="gen_3", executed_at=AT + 9)),
@@ -157,7 +158,9 @@ def test_a_planted_discrepancy_is_found(kind):
 def test_a_lie_is_followed_by_the_fallback_alone():
     again = replace(CALL, id=2, reference="gen_2")
     lied, second = replace(RUN, fault="json_5xx_executed"), replace(SECOND, model=RUN.model)
-    same = books(replace(JOB, calls=(REJECTED, again), pictures=(2,)), lied, second)
+    same = books(
+        replace(JOB, calls=(REJECTED, again), pictures=(2,), shown=("gen_2",)), lied, second
+    )
     assert kinds_in(same) == {"executed twice"}
 
 
@@ -167,6 +170,11 @@ def test_a_failure_that_nobody_told_is_false(fault):
     refused = replace(FALLBACK, state="rejected", reference=None)
     failed = replace(NOTHING, calls=(guessed, refused))
     assert kinds_in(books(failed, replace(RUN, fault=fault))) == {"false failure"}
+
+
+@pytest.mark.parametrize("shown", ["gen_2", ""])
+def test_a_picture_shows_the_run_of_its_own_call(shown):
+    assert kinds_in(books(replace(JOB, shown=(shown,)))) == {"wrong picture"}
 
 
 def test_a_slot_given_back_in_doubt_is_wrong_whatever_comes_later():
@@ -225,7 +233,9 @@ def test_a_head_that_could_not_be_kept_is_none(store, found):
 
 def test_a_second_run_after_a_failure_that_was_told_is_no_second_payment():
     told = replace(RUN, fault="fail", charged=0.0, failure_told_at=AT + 5)
-    twice = books(replace(JOB, calls=(FAILED, FALLBACK), pictures=(2,)), told, SECOND)
+    twice = books(
+        replace(JOB, calls=(FAILED, FALLBACK), pictures=(2,), shown=("gen_2",)), told, SECOND
+    )
     assert kinds_in(twice) == {"executed twice"}
 
 
@@ -238,7 +248,9 @@ def test_whoever_waited_for_a_turn_in_vain_may_have_been_refused():
 def test_a_lie_that_nobody_heard_is_no_excuse_for_a_second_run():
     guessed = replace(REJECTED, rule="not_executed")
     lied = replace(RUN, fault="json_5xx_executed")
-    twice = books(replace(JOB, calls=(guessed, FALLBACK), pictures=(2,)), lied, SECOND)
+    twice = books(
+        replace(JOB, calls=(guessed, FALLBACK), pictures=(2,), shown=("gen_2",)), lied, SECOND
+    )
     assert kinds_in(twice) == {"executed twice"}
 
 

@@ -1,6 +1,12 @@
 """What a person does on the pages, by clicks and keys."""
 
+from io import BytesIO
+
+from PIL import Image
 from playwright.sync_api import Page, expect
+
+from providers.sandbox.drawing import draw_picture
+from providers.sandbox.run_code import read_run
 
 PROMPT = "A lighthouse above a quiet bay"
 
@@ -17,6 +23,12 @@ def order(page: Page, prompt: str = PROMPT, fault: str = "") -> None:
     fill_form(page, prompt, fault)
     page.get_by_role("button", name="Generate").click()
     page.wait_for_url("**/jobs/*")
+
+
+def is_drawing_of(prompt: str, content: bytes) -> bool:
+    """The test provider's own file, whichever of its runs made it."""
+    run = read_run(Image.open(BytesIO(content)))
+    return run is not None and content == draw_picture(prompt, "1:1", run=run)
 
 
 def asked_by(page: Page) -> list[str]:

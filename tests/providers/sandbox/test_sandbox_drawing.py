@@ -5,7 +5,15 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from providers.sandbox.drawing import ASPECT_RATIOS, caption_for, draw_picture, size_for
+from providers.sandbox.drawing import (
+    ASPECT_RATIOS,
+    _paint_scene,
+    caption_for,
+    draw_picture,
+    paint_picture,
+    size_for,
+)
+from providers.sandbox.run_code import read_run
 
 
 def opened(prompt, aspect_ratio="1:1"):
@@ -16,8 +24,20 @@ def opened(prompt, aspect_ratio="1:1"):
 
 def test_the_same_prompt_gives_the_same_bytes():
     first = draw_picture("a lighthouse")
-    draw_picture.cache_clear()
+    _paint_scene.cache_clear()
     assert draw_picture("a lighthouse") == first
+
+
+@pytest.mark.parametrize("aspect_ratio", ASPECT_RATIOS)
+@pytest.mark.parametrize("file_format", ["PNG", "JPEG"])
+def test_a_picture_carries_the_id_of_its_run(aspect_ratio, file_format):
+    run, out = "gen_012345678901234567", BytesIO()
+    paint_picture("a harbour", aspect_ratio, run=run).save(out, file_format)
+    assert read_run(Image.open(out)) == run
+
+
+def test_a_picture_without_a_run_carries_none():
+    assert read_run(opened("a harbour")) is None
 
 
 def test_another_prompt_gives_another_picture():

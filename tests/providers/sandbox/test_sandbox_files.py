@@ -12,9 +12,10 @@ from tests.providers.sandbox.conftest import PATIENCE
 
 
 def test_the_file_is_the_picture_of_the_prompt(anywhere):
-    reply = anywhere.fetch(anywhere.finish())
+    answer = anywhere.finish()
+    reply = anywhere.fetch(answer)
     assert reply.headers["Content-Type"] == "image/png"
-    assert reply.content == draw_picture("a fox in fog")
+    assert reply.content == draw_picture("a fox in fog", run=answer["id"])
 
 
 def test_the_file_honours_the_aspect_ratio(client):
@@ -87,4 +88,4 @@ def test_result_cut_is_whole_the_third_time(anywhere):
     for _ in range(2):
         with pytest.raises(requests.exceptions.ChunkedEncodingError):
             anywhere.fetch(answer)
-    assert anywhere.fetch(answer).content == draw_picture("a fox in fog")
+    assert anywhere.fetch(answer).content == draw_picture("a fox in fog", run=answer["id"])
