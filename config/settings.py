@@ -256,6 +256,7 @@ CACHES = {
 
 # What was measured to work, and why each stands so, is in docs/adr/0005-queue.md.
 # Messages are signed: a cluster would throw away those of a site with another key on this Redis.
+# The broker adds the identity of the database to the name (quotas/identity.py).
 Q_CLUSTER = {
     "name": f"counterfoil-{salted_hmac('queue', 'name', secret=SECRET_KEY).hexdigest()[:12]}",
     "label": "Queue",
@@ -269,7 +270,11 @@ Q_CLUSTER = {
     "max_attempts": 1,
     "save_limit": -1,
     "catch_up": False,
-    **({"redis": REDIS_URL} if REDIS_URL else {"orm": "default"}),
+    **(
+        {"redis": REDIS_URL, "broker_class": "jobs.broker.SiteQueue"}
+        if REDIS_URL
+        else {"orm": "default"}
+    ),
 }
 
 STATIC_URL = "static/"

@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from jobs import (
     changes,
+    copies,
     engine,
     faultpoints,
     heartbeats,
@@ -60,6 +61,7 @@ class Ticker:
         self.polls: dict[Future[Polled | Confirmed], Call] = {}
         self.searches = Searches(self.pool)
         self.posts = Posts()
+        self.signs = copies.Signs()
         self._look_at = time.monotonic() + LOOK_AFTER
         self._duty_until = self._look_for_dead_at = LONG_AGO
 
@@ -87,6 +89,7 @@ class Ticker:
         wake_due(now)
         notices.wake_due(now)
         heartbeats.ask_cluster(now)
+        self.signs.leave_if_due(now)
         self.watch(now)
         return True
 

@@ -25,7 +25,7 @@ from limits.strategies import MovingWindowRateLimiter
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from quotas import unmeasured
+from quotas import identity, unmeasured
 from quotas.limiter_guard import BUDGET, Guard, NotMeasured, StoreLied
 from quotas.limiter_memory import BoundedMemory
 from quotas.states import WhyUnmeasured
@@ -91,9 +91,16 @@ class NoLimits:
 
 
 class Limiter:
-    def __init__(self, counts_of: Callable[[Rule], MovingWindowRateLimiter], guard: Guard) -> None:
+    def __init__(
+        self,
+        counts_of: Callable[[Rule], MovingWindowRateLimiter],
+        guard: Guard,
+        prepare: Callable[[], object] = lambda: None,
+    ) -> None:
+        """`prepare` runs before each check, in the thread of the request."""
         self._counts_of = counts_of
         self._guard = guard
+        self._prepare = prepare
 
     def check(self, windows: Iterable[Window]) -> Limited | None:
         """Count the request in each window up to the first that is full. Never raises, not even
@@ -101,7 +108,10 @@ class Limiter:
         try:
             # Before the store is asked: a bad rule says nothing about the store.
             found = list(_countable(windows))
-            return self._guard.ask(lambda: self._first_full(found)) if found else None
+            if not found:
+                return None
+            self._prepare()
+            return self._guard.ask(lambda: self._first_full(found))
         except NotMeasured as exc:
             unmeasured.note(exc.why)
         except Exception:  # noqa: BLE001 - whatever it is, it must not be the outage
@@ -187,11 +197,16 @@ def in_redis(url: str) -> Limiter:
     def hang_up() -> None:
         store().storage.connection_pool.disconnect()
 
-    return Limiter(lambda rule: counts(), Guard(budget=BUDGET, hang_up=hang_up))
+    guard = Guard(budget=BUDGET, hang_up=hang_up)
+    return Limiter(lambda rule: counts(), guard, prepare=identity.learn_site_id)
 
 
 class StrictRedisStorage(RedisStorage):
     """The library takes all that is true for a hit that was counted; the script says 1 or nil."""
+
+    def prefixed_key(self, key: str) -> str:
+        """Sites on one Redis count apart, even with the same SECRET_KEY."""
+        return super().prefixed_key(f"{identity.known_site_id()}:{key}")
 
     def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
         arguments = [timezone.now().timestamp(), limit, expiry, amount]

@@ -1,4 +1,5 @@
-"""Who spends, how much a day, who came anew, the ledger of attempts, and alerts for staff.
+"""Who spends, how much a day, who came anew, the ledger of attempts, alerts for staff, and the
+identity of this database.
 
 A slot is a seat: the partial unique index `attempt_seat_taken_once` is what makes overselling
 impossible; no counter is kept anywhere.
@@ -177,6 +178,7 @@ class AlertKind(models.TextChoices):
     SMOKE = "smoke", _("smoke test failed or stale")
     ALLOWANCE = "allowance", _("metered allowance")
     LIMITER = "limiter", _("limiter lets requests through unmeasured")
+    COPY = "copy", _("a copy of this site is running")
 
 
 class AlertQuerySet(models.QuerySet["Alert"]):
@@ -299,3 +301,23 @@ class Unmeasured(models.Model):
 
     def __str__(self) -> str:
         return f"{self.day} {self.why}: {self.requests}"
+
+
+class Site(models.Model):
+    """One row: what tells this database from every other. A copy of the database has it too, so the
+    signs of life in it change while the site runs (`jobs/copies.py`)."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
+    name = models.CharField(max_length=32, editable=False)
+    sign = models.CharField(max_length=32, blank=True, editable=False)
+    next_sign = models.CharField(max_length=32, blank=True, editable=False)
+    copy_seen_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        constraints = [
+            # With two names a site would have two queues.
+            models.CheckConstraint(condition=Q(id=1), name="site_one_row"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -14,7 +14,7 @@ from django.db import connection
 from hypothesis import HealthCheck, settings
 from pytest_django.plugin import blocking_manager_key
 
-from quotas import accounts, unmeasured
+from quotas import accounts, identity, unmeasured
 from quotas.limiter import limiter
 from tests import databases
 
@@ -52,6 +52,7 @@ def fresh_limits(monkeypatch):
     """Nobody has asked for anything yet; what is let through unmeasured is told by no thread."""
     limiter.cache_clear()
     monkeypatch.setattr(unmeasured, "tally", unmeasured.Tally(set_timer=lambda *_: None))
+    monkeypatch.setattr(identity, "_known", "of-the-tests")
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import os
 import socket
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 import redis
@@ -18,6 +18,7 @@ from django.db.migrations.exceptions import InconsistentMigrationHistory
 
 from config.supervisor.children import runs_sandbox, say
 from config.supervisor.records import Records
+from jobs import copies
 
 CONNECT_TIMEOUT = 5
 MIGRATION_LOCK = 0x636F756E746572
@@ -112,6 +113,18 @@ def check_redis() -> None:
     except (redis.RedisError, ValueError) as exc:
         host = urlsplit(settings.REDIS_URL).hostname
         raise Refused(f"REDIS_URL: {host} does not answer: {first_line(exc)}") from exc
+
+
+def check_no_copy() -> None:
+    """After the migration: the database's identity is in it."""
+    if not settings.REDIS_URL:
+        return
+    with suppress(redis.RedisError):
+        if copies.copy_is_running():
+            raise Refused(
+                "REDIS_URL: a site with a copy of this database is running on it;"
+                " give each site a REDIS_URL of its own"
+            )
 
 
 def migrate() -> None:

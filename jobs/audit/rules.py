@@ -59,6 +59,7 @@ SAYS = {
     "newcomer_number_within_allowed": "A newcomer's number lies outside of what was allowed.",
     "newcomer_seat_taken_once": "A newcomer's seat is held by more than one visitor.",
     "picture_once_a_position": "Two pictures have the same place in a job.",
+    "site_one_row": "The database has more than one identity.",
     "smoke_test_ended_with_a_verdict": "A smoke test's end and its verdict disagree.",
     "smoke_test_one_at_a_time": "Two smoke tests of one provider run at a time.",
     "stage_goes_on": "An unfinished stage has neither a lease nor a due time.",

@@ -11,6 +11,7 @@ MOST = 20
 # What may cost somebody money or a picture, then what stands still, then what only warns.
 WORST_FIRST = (
     AlertKind.CONTRADICTION,
+    AlertKind.COPY,
     AlertKind.SILENT,
     AlertKind.IN_DOUBT,
     AlertKind.OVERDUE,

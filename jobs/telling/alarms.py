@@ -21,7 +21,7 @@ from django.db import DatabaseError
 from django.db.models import Count, F, Min, Q
 from django.utils.translation import gettext as _
 
-from jobs import heartbeats, leases, smoke
+from jobs import copies, heartbeats, leases, smoke
 from jobs.telling import allowances
 from providers import gates, money
 from providers.models import Call, Gate, SmokeTest
@@ -188,6 +188,12 @@ def unmeasured_requests(now: datetime) -> Iterator[Trouble]:
         yield Trouble("rate limits", ", ".join(whys.values()))
 
 
+def running_copy(now: datetime) -> Iterator[Trouble]:
+    """Both sites look for themselves, so the staff of both learn of it."""
+    if copies.copy_was_seen(now):
+        yield Trouble("REDIS_URL", _("Another site with a copy of this database works on it."))
+
+
 WATCHES: dict[AlertKind, Watch] = {
     AlertKind.IN_DOUBT: in_doubt_for_long,
     AlertKind.OVERDUE: missed_deadlines,
@@ -199,6 +205,7 @@ WATCHES: dict[AlertKind, Watch] = {
     AlertKind.SILENT: silent_parts,
     AlertKind.SMOKE: smoke_tests,
     AlertKind.LIMITER: unmeasured_requests,
+    AlertKind.COPY: running_copy,
 }
 
 

@@ -15,11 +15,14 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: object) -> None:
         from config.supervisor.cluster import Cluster, use_fork
         from jobs import heartbeats, schedules
+        from quotas.identity import read_site_id
 
         use_fork()
         try:
             schedules.ensure()
             heartbeats.forget_probe()
+            # The forks need it for the name of the queue.
+            read_site_id()
         except Error as exc:
             raise CommandError(f"the database does not take its schedules: {exc}") from exc
         # A connection must not be shared with the forks.

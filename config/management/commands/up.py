@@ -26,6 +26,7 @@ class Command(BaseCommand):
         try:
             preflight.check_everything(records)
             preflight.migrate()
+            preflight.check_no_copy()
             preflight.collect_static()
             text = banner()
             connections.close_all()

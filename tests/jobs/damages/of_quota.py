@@ -6,7 +6,17 @@ from django.db import models
 from django.db.models import CharField, F, ForeignKey
 
 from jobs.models import Job
-from quotas.models import Account, Alert, Allowance, Attempt, Grant, Newcomer, Plan, Unmeasured
+from quotas.models import (
+    Account,
+    Alert,
+    Allowance,
+    Attempt,
+    Grant,
+    Newcomer,
+    Plan,
+    Site,
+    Unmeasured,
+)
 from tests.jobs.damages.planting import (
     attempt,
     calls,
@@ -247,3 +257,8 @@ def newcomer(job) -> Newcomer:
 def _(job):
     day = {"day": job.created_at.date(), "why": "no_address", "requests": 1}
     return double(Unmeasured.objects.create(**day, last_at=job.created_at))
+
+
+@damage("site_one_row", despite=("site_one_row",))
+def _(job):
+    return Site.objects.create(pk=2, name="another").pk
