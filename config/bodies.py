@@ -1,8 +1,13 @@
-"""How much of a request's body is taken in. Django's ASGI handler reads all of it, onto the disk,
-before any view can refuse; so what is too large is refused here, before it is read."""
+"""How much of a request's body is taken in, and for how long. Django's ASGI handler reads all of
+it, onto the disk, before any view can refuse; and the server waits for it without end. So a body
+that is too large, too slow or in too many pieces is refused here."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
+
+from config.places import Place, Places
+from quotas.networks import network_of_scope
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -12,39 +17,120 @@ App = Callable[[Any, Any, Any], Awaitable[None]]
 # Forms have a bound of their own within this one (DATA_UPLOAD_MAX_MEMORY_SIZE), with a page.
 MOST_BYTES = 2 * 2**20
 MOST_BYTES_BELOW = {"/hooks/": 64 * 1024}
+# A small body must be there in so many seconds; a larger one must average so many bytes a second.
+WITHIN = 30.0
+LEAST_A_SECOND = 32 * 1024
+# Each piece costs a turn of the event loop, however small it is. What comes through a network is
+# in pieces of a packet or more; a client that writes one byte a chunk is none of ours.
+MOST_PIECES = 8_192
+# A body that is on its way for this long takes a place; most are there at once.
+PLACE_AFTER = 1.0
+MOST_UNFINISHED = 2_000
+MOST_UNFINISHED_OF_A_NETWORK = 100
+
+DISCONNECT = {"type": "http.disconnect"}
+TOO_LARGE = (413, b"This is larger than what can be sent here.")
+TOO_SLOW = (408, b"What you sent did not arrive in time. Send it again.")
+TOO_MANY = (503, b"Too much is being sent from your network. Send it again in a moment.")
 
 
 def bounded(app: App) -> App:
+    places = Places(MOST_UNFINISHED, MOST_UNFINISHED_OF_A_NETWORK)
+
     async def bounded_app(scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await app(scope, receive, send)
-        elif _length_said(scope) > _most(scope["path"]):
-            await _refuse(send)
+        elif _stated_length(scope) > _most(scope["path"]):
+            await _refuse(send, TOO_LARGE)
         else:
-            body = _Body(_most(scope["path"]), receive, send)
-            await app(scope, body.receive, body.send)
+            body = _Body(scope, receive, send, places)
+            try:
+                await app(scope, body.receive, body.send)
+            finally:
+                body.leave()
 
     return bounded_app
 
 
 class _Body:
-    """Counts what comes, since a body in chunks says no length before. The one that is too large
-    is answered here, and looks to the application like a client that left."""
+    """Counts what comes, since a body in chunks states no length. One that is refused is answered
+    here, and looks to the application like a client that left."""
 
-    def __init__(self, most: int, receive: Receive, send: Send) -> None:
-        self._left, self._receive, self._send = most, receive, send
+    def __init__(self, scope: Message, receive: Receive, send: Send, places: Places) -> None:
+        self._scope, self._receive, self._send, self._places = scope, receive, send, places
+        self._most = _most(scope["path"])
+        self._loop = asyncio.get_running_loop()
+        self._began_at = self._loop.time()
+        self._bytes = self._pieces = 0
+        self._is_whole = self._is_refused = self._lost_place = False
+        self._clock: asyncio.Timeout | None = None
+        self._place: Place | None = None
+        self._until_place: asyncio.TimerHandle | None = self._loop.call_later(
+            PLACE_AFTER, self._take_place
+        )
 
     async def receive(self) -> Message:
-        message = await self._receive()
-        self._left -= len(message.get("body", b""))
-        if self._left >= 0:
-            return message
-        await _refuse(self._send)
-        return {"type": "http.disconnect"}
+        if self._is_whole:
+            return await self._receive()
+        message = None if self._is_refused else await self._next_piece()
+        if message is None:
+            return DISCONNECT
+        self._is_whole = not message.get("more_body", False)
+        if self._is_whole:
+            self.leave()
+        return message
 
     async def send(self, message: Message) -> None:
-        if self._left >= 0:
+        if not self._is_refused:
             await self._send(message)
+
+    def leave(self) -> None:
+        """Leaves no cycle behind: the server hangs up when the last reference to `receive` goes."""
+        if self._until_place:
+            self._until_place.cancel()
+        if self._place:
+            self._places.give_back(self._place)
+        self._until_place = self._place = None
+
+    async def _next_piece(self) -> Message | None:
+        """None where it is refused."""
+        message = await self._in_time()
+        if message is None:
+            await self._give_up(TOO_MANY if self._lost_place else TOO_SLOW)
+            return None
+        self._pieces += 1
+        self._bytes += len(message.get("body", b""))
+        if self._bytes > self._most or self._pieces > MOST_PIECES:
+            await self._give_up(TOO_LARGE)
+            return None
+        return message
+
+    async def _in_time(self) -> Message | None:
+        """None where nothing came in time, or the place went to another."""
+        if self._lost_place:
+            return None
+        due_at = self._began_at + max(WITHIN, self._bytes / LEAST_A_SECOND)
+        try:
+            async with asyncio.timeout_at(due_at) as self._clock:
+                return await self._receive()
+        except TimeoutError:
+            return None
+        finally:
+            self._clock = None
+
+    def _take_place(self) -> None:
+        self._until_place = None
+        self._place = self._places.take(network_of_scope(self._scope), self._lose_place)
+
+    def _lose_place(self) -> None:
+        self._lost_place = True
+        if self._clock and not self._clock.expired():
+            self._clock.reschedule(self._loop.time())
+
+    async def _give_up(self, answer: tuple[int, bytes]) -> None:
+        self._is_refused = True
+        self.leave()
+        await _refuse(self._send, answer)
 
 
 def _most(path: str) -> int:
@@ -52,13 +138,19 @@ def _most(path: str) -> int:
     return next(found, MOST_BYTES)
 
 
-def _length_said(scope: Message) -> int:
-    """0 where nothing usable is said: then it is counted."""
-    said = dict(scope["headers"]).get(b"content-length", b"")
-    return int(said) if said.isdigit() and len(said) < 20 else 0
+def _stated_length(scope: Message) -> int:
+    """0 where nothing usable is stated: then it is counted."""
+    stated = dict(scope["headers"]).get(b"content-length", b"")
+    return int(stated) if stated.isdigit() and len(stated) < 20 else 0
 
 
-async def _refuse(send: Send) -> None:
-    headers = [(b"content-length", b"0"), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await send({"type": "http.response.body", "body": b""})
+async def _refuse(send: Send, answer: tuple[int, bytes]) -> None:
+    """Nothing is logged: who sends such requests could fill the disk with lines."""
+    status, says = answer
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", str(len(says)).encode()),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": says})

@@ -88,7 +88,7 @@ TICKER_LEASE_LASTS = timedelta(seconds=env.read_seconds("TICKER_LEASE_LASTS", 5)
 WAKE_AGAIN_AFTER = timedelta(seconds=env.read_seconds("WAKE_AGAIN_AFTER", 5))
 POLL_THREADS = env.read_int("POLL_THREADS", 64, least=1, most=512)
 LIVE_STREAMS_A_PERSON = env.read_int("LIVE_STREAMS_A_PERSON", 2, least=1)
-# Half of what the server answers at once (config/supervisor/children.py), at most.
+# A quarter of the connections that the server holds (config/supervisor/children.py), at most.
 LIVE_STREAMS = env.read_int("LIVE_STREAMS", 2000, most=4096)
 WORKERS = env.read_int("WORKERS", 5, least=1, most=256)
 JOB_TIMEOUT = env.read_int("JOB_TIMEOUT", 18 * 60, least=10)

@@ -7,7 +7,9 @@ given out for it, since that is everybody's.
 """
 
 import re
+from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -45,6 +47,15 @@ def network_of(address: str) -> str:
 def network_of_request(request: HttpRequest) -> str | None:
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "")
     address = address_of(peer_of(request), forwarded, settings.TRUSTED_PROXIES)
+    return network_of(address) if address else None
+
+
+def network_of_scope(scope: Mapping[str, Any]) -> str | None:
+    """The same of an ASGI connection, before there is a request."""
+    names = (value for name, value in scope["headers"] if name == b"x-forwarded-for")
+    forwarded = b",".join(names).decode("latin-1")
+    peer = (scope.get("client") or ("",))[0] or ""
+    address = address_of(peer, forwarded, settings.TRUSTED_PROXIES)
     return network_of(address) if address else None
 
 

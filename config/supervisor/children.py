@@ -14,16 +14,21 @@ from typing import IO
 
 from django.conf import settings
 
+from config.supervisor import open_files
 from providers import registry
 
 TETHER = Path(__file__).with_name("tether.py")
 LONGEST_LINE = 64 * 1024
 # One worker: SQLite has one writer, and a thread of its own serves each request anyway.
+MOST_CONNECTIONS = 16_384
+# Of the open files: for the database, pictures, logs.
+FILES_BESIDES = 1_000
 SERVER_OPTIONS = (
     *("--interface", "asginl", "--http", "1", "--no-ws", "--loop", "uvloop"),
-    *("--workers", "1", "--workers-kill-timeout", "1", "--backlog", "1024"),
-    # How many requests are answered at once; the default is the backlog, and open streams count.
-    *("--backpressure", "8192"),
+    *("--workers", "1", "--workers-kill-timeout", "1", "--backlog", "4096"),
+    # How many connections are held at once, idle ones and half requests too: beyond it nobody is
+    # accepted. More than one machine opens with ease; what keeps one for long is bounded.
+    *("--backpressure", str(MOST_CONNECTIONS)),
     *("--log-level", "warning"),
 )
 
@@ -71,8 +76,12 @@ def runs_sandbox() -> bool:
 
 
 def web_options() -> tuple[str, ...]:
+    """Where the system allows fewer open files, fewer connections: the server would spin on those
+    it cannot accept."""
     address = ("--host", settings.HOST, "--port", str(settings.PORT))
-    return (*SERVER_OPTIONS, *address, "config.supervisor.web:application")
+    most = open_files.most_files() - FILES_BESIDES
+    fewer = ("--backpressure", str(max(most, 100))) if most < MOST_CONNECTIONS else ()
+    return (*SERVER_OPTIONS, *fewer, *address, "config.supervisor.web:application")
 
 
 class Child:

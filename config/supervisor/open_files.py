@@ -21,3 +21,13 @@ def raise_limit() -> None:
         except (OSError, ValueError):
             continue
         return
+
+
+def most_files() -> int:
+    """What `raise_limit` comes to."""
+    if sys.platform == "win32":
+        return INSTEAD[0]
+    import resource
+
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return INSTEAD[0] if hard == resource.RLIM_INFINITY else hard

@@ -1,11 +1,14 @@
 """What is too large is refused before it is read, whether its length is said or not."""
 
 import asyncio
+import time
 
 import pytest
 
+from config import bodies
 from config.bodies import MOST_BYTES, MOST_BYTES_BELOW, bounded
 from providers.views import MOST_BYTES as MOST_BYTES_OF_A_HOOK
+from quotas.networks import network_of_scope
 
 HOOKS = "/hooks/sandbox/token/"
 
@@ -74,3 +77,95 @@ def test_what_is_no_request_passes():
 
     asyncio.run(bounded(app)({"type": "lifespan"}, None, None))
     assert seen == ["lifespan"]
+
+
+def hang(path="/hooks/sandbox/token/", *parts, limits, monkeypatch):
+    """(status, bytes taken in) of a body that sends these parts and then no more."""
+    for name, value in limits.items():
+        monkeypatch.setattr(bodies, name, value)
+    left, sent, taken = list(parts), [], []
+
+    async def receive():
+        if not left:
+            await asyncio.sleep(3600)
+        return {"type": "http.request", "body": left.pop(0), "more_body": True}
+
+    async def send(message):
+        sent.append(message)
+
+    async def app(scope, receive, send):
+        while (message := await receive())["type"] == "http.request":
+            taken.append(message["body"])
+
+    asyncio.run(bounded(app)(scope_of(path), receive, send))
+    return next(message["status"] for message in sent if "status" in message), len(b"".join(taken))
+
+
+def scope_of(path, peer="192.0.2.1"):
+    return {"type": "http", "path": path, "headers": [], "client": (peer, 1)}
+
+
+def test_a_body_that_stops_is_refused_when_its_time_is_up(monkeypatch):
+    limits = {"WITHIN": 0.05}
+    assert hang(HOOKS, b"x", limits=limits, monkeypatch=monkeypatch) == (408, 1)
+    assert hang(HOOKS, limits=limits, monkeypatch=monkeypatch) == (408, 0)
+
+
+def test_a_large_body_has_more_time_the_more_of_it_has_come(monkeypatch):
+    limits = {"WITHIN": 0.01, "LEAST_A_SECOND": 100_000}
+    began = time.monotonic()
+    assert hang("/images/new", b"x" * 20_000, limits=limits, monkeypatch=monkeypatch) == (
+        408,
+        20_000,
+    )
+    assert time.monotonic() - began >= 0.2
+
+
+def test_a_body_in_too_many_pieces_is_refused(monkeypatch):
+    limits = {"MOST_PIECES": 5}
+    assert hang(HOOKS, *[b"x"] * 9, limits=limits, monkeypatch=monkeypatch) == (413, 5)
+
+
+@pytest.mark.parametrize(
+    ("peers", "most", "of_network", "refused"),
+    [
+        (["192.0.2.1"] * 5, 99, 2, [0, 1, 2]),
+        (["192.0.2.1", "192.0.2.2"] * 2, 99, 1, [0, 1]),
+        (["192.0.2.1", "192.0.2.2", "192.0.2.3"], 2, 9, [0]),
+        (["2001:db8::1", "2001:db8::2", "2001:db8:0:1::1"], 99, 1, [0]),
+        (["", "", ""], 99, 1, []),
+    ],
+)
+def test_beyond_the_places_the_oldest_gives_way(monkeypatch, peers, most, of_network, refused):
+    limits = {"MOST_UNFINISHED": most, "MOST_UNFINISHED_OF_A_NETWORK": of_network}
+    for name, value in {**limits, "PLACE_AFTER": 0.0, "WITHIN": 0.3}.items():
+        monkeypatch.setattr(bodies, name, value)
+    assert [
+        n for n, status in enumerate(asyncio.run(wait_together(peers))) if status == 503
+    ] == refused
+
+
+async def wait_together(peers):
+    """The statuses of requests that all wait for a body which does not come."""
+    statuses = [0] * len(peers)
+
+    async def ask(number, peer):
+        async def send(message):
+            statuses[number] = message.get("status", statuses[number])
+
+        await bounded_app(scope_of(HOOKS, peer), lambda: asyncio.sleep(3600), send)
+
+    async def app(scope, receive, send):
+        await receive()
+
+    bounded_app = bounded(app)
+    await asyncio.gather(*(ask(number, peer) for number, peer in enumerate(peers)))
+    return statuses
+
+
+def test_behind_a_proxy_its_clients_are_counted_apart(settings):
+    settings.TRUSTED_PROXIES = 1
+    scope = scope_of(HOOKS, "10.0.0.1")
+    assert network_of_scope(scope) is None
+    scope["headers"] = [(b"x-forwarded-for", b"203.0.113.9"), (b"x-forwarded-for", b"192.0.2.7")]
+    assert network_of_scope(scope) == "192.0.2.7"

@@ -7,6 +7,7 @@ import sys
 import pytest
 from django.conf import settings
 
+from config.supervisor import open_files
 from config.supervisor.children import SERVER_OPTIONS, Child, Role, site_roles, web_options
 
 
@@ -45,9 +46,9 @@ def test_the_web_process_runs_on_the_fast_loop():
     assert web_options()[: len(SERVER_OPTIONS)] == SERVER_OPTIONS
 
 
-def test_the_server_answers_at_once_twice_as_many_as_there_may_be_open_pages():
-    """It counts open streams among the requests that it answers at once."""
-    most = int(SERVER_OPTIONS[SERVER_OPTIONS.index("--backpressure") + 1]) // 2
+def test_the_server_holds_four_times_as_many_connections_as_there_may_be_open_pages():
+    """Each open stream is one of them."""
+    most = int(SERVER_OPTIONS[SERVER_OPTIONS.index("--backpressure") + 1]) // 4
     assert most > settings.LIVE_STREAMS
     command = [sys.executable, "-c", "import config.settings"]
     refused = subprocess.run(
@@ -60,6 +61,13 @@ def test_the_server_answers_at_once_twice_as_many_as_there_may_be_open_pages():
         check=False,
     )
     assert f"LIVE_STREAMS must be from 0 to {most}" in refused.stderr
+
+
+def test_the_server_holds_fewer_connections_than_the_system_allows_open_files(monkeypatch):
+    """It would spin on a connection that it cannot accept."""
+    monkeypatch.setattr(open_files, "most_files", lambda: 4_096)
+    options = web_options()
+    assert options[len(SERVER_OPTIONS) :][:2] == ("--backpressure", "3096")
 
 
 def test_a_unit_of_its_own_runs_the_web_process_with_the_same_options():
