@@ -14,7 +14,7 @@ from jobs import outcomes
 from providers import hooks
 from providers.answers import Accepted, Done, Failed, NoAnswer, Running
 from providers.models import Call
-from providers.registry import provider_named
+from providers.run_queries import poll_run
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ def ids_for(calls: Sequence[Call]) -> dict[int, str]:
 
 
 def ask(provider: str, reference: str) -> Confirmed | NoAnswer:
-    answer = provider_named(provider).poll(reference)
+    answer = poll_run(provider, reference)
     return answer if isinstance(answer, NoAnswer) else Confirmed(reference, answer)
 
 

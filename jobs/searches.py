@@ -12,7 +12,7 @@ from datetime import datetime
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from jobs import outcomes
+from jobs import outcomes, poll_answers
 from jobs.models import Job
 from jobs.works import job_id_of
 from providers import ledger as calls
@@ -20,7 +20,7 @@ from providers import lost
 from providers.answers import Accepted, Listed, News, NoAnswer, Rejected, Why
 from providers.lost import CannotTell, Found, NotExecuted, Span
 from providers.models import Call
-from providers.registry import provider_named
+from providers.run_queries import list_runs
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +31,7 @@ class Search:
 
     provider: str
     parts: tuple[tuple[Span, list[Call]], ...]
+    started_at: datetime
 
 
 class Searches:
@@ -52,7 +53,7 @@ class Searches:
             elif call.provider not in busy:
                 by_provider.setdefault(call.provider, []).append(call)
         for provider, group in by_provider.items():
-            search = Search(provider, tuple(lost.spans_of(group, now)))
+            search = Search(provider, tuple(lost.spans_of(group, now)), now)
             self.running[self.pool.submit(_ask, search)] = search
 
     def collect(self) -> None:
@@ -60,6 +61,7 @@ class Searches:
         for future in [future for future in self.running if future.done()]:
             search = self.running.pop(future)
             for (_, group), listing in zip(search.parts, future.result(), strict=True):
+                _follow_provider(search, listing)
                 for call in group:
                     _follow_alone(call, listing)
 
@@ -88,6 +90,10 @@ def _note(call: Call, verdict: CannotTell) -> None:
     calls.note_answer(call, f"cannot tell: {verdict.why}")
 
 
+def _follow_provider(search: Search, listing: Listed) -> None:
+    poll_answers.follow(search.provider, listing, polled_at=search.started_at, now=timezone.now())
+
+
 def _follow_alone(call: Call, listing: Listed) -> None:
     try:
         follow(call, listing, timezone.now())
@@ -98,12 +104,17 @@ def _follow_alone(call: Call, listing: Listed) -> None:
 
 
 def _ask(search: Search) -> list[Listed]:
-    return [_list(search.provider, span) for span, _ in search.parts]
+    """A provider that had enough is not asked for the rest."""
+    found: list[Listed] = []
+    for span, _ in search.parts:
+        is_limited = found and isinstance(found[-1], NoAnswer) and found[-1].why.kind == "rate"
+        found.append(found[-1] if is_limited else _list(search.provider, span))
+    return found
 
 
 def _list(provider: str, span: Span) -> Listed:
     try:
-        return provider_named(provider).runs_between(span.begins, span.ends)
+        return list_runs(provider, span.begins, span.ends)
     except Exception as exc:  # the pool: one adapter's fault must not stop the others
         log.exception("Adapter %s raised while listing its runs", provider)
         return NoAnswer(Why("transport", text=type(exc).__name__))

@@ -13,14 +13,15 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from jobs import hints, staff, ticker
+from jobs import hints, poll_answers, staff, ticker
 from jobs.hints import Confirmed
 from jobs.staff import Decision, Refused
 from jobs.words.foresight import Table, moment
 from providers import lost
 from providers.answers import Done, Failed, Listing, NoAnswer, Run, Running, Why, storable
 from providers.models import Call
-from providers.registry import is_known, provider_named
+from providers.registry import is_known
+from providers.run_queries import list_runs
 
 MOST_SHOWN = 120
 
@@ -35,10 +36,12 @@ class Sighting:
 
 
 def look(call: Call, reference: str, now: datetime) -> Sighting:
-    """Asks the provider twice; never inside a transaction."""
+    """Asks the provider twice; never inside a transaction. An answer about another run opens the
+    alert."""
     if not is_known(call.provider):
         return Sighting(reference, NoAnswer(Why("config", text="not among the settings")))
     answer = hints.ask(call.provider, reference)
+    poll_answers.follow(call.provider, answer, polled_at=now, now=now)
     if isinstance(answer, NoAnswer):
         return Sighting(reference, answer)
     return Sighting(reference, answer, _in_list(call, reference, now))
@@ -100,7 +103,8 @@ def attach(call: Call, seen: Sighting, decision: Decision) -> None:
 
 def _in_list(call: Call, reference: str, now: datetime) -> Run | None:
     [(span, _calls)] = lost.spans_of([call], now)
-    listing = provider_named(call.provider).runs_between(span.begins, span.ends)
+    listing = list_runs(call.provider, span.begins, span.ends)
+    poll_answers.follow(call.provider, listing, polled_at=now, now=now)
     runs: Sequence[Run] = listing.runs if isinstance(listing, Listing) else ()
     return next((run for run in runs if run.reference == reference), None)
 

@@ -27,6 +27,7 @@ from jobs import (
     holders,
     leases,
     outcomes,
+    poll_answers,
     queue,
     schedules,
 )
@@ -36,9 +37,11 @@ from jobs.searches import Searches
 from jobs.telling import alarms, notices
 from jobs.telling.alarm_posts import Posts
 from providers import ledger as calls
+from providers import poll_pauses
 from providers.answers import Done, Failed, NoAnswer, Polled, Running, Unknown, Why
 from providers.models import Call
-from providers.registry import is_known, provider_named
+from providers.registry import is_known
+from providers.run_queries import poll_run
 from providers.states import CallState
 
 log = logging.getLogger(__name__)
@@ -58,7 +61,9 @@ class Ticker:
         self.token = uuid.uuid4()
         self.duty_lasts = duty_lasts or settings.TICKER_LEASE_LASTS
         self.pool = ThreadPoolExecutor(settings.POLL_THREADS, thread_name_prefix="poll")
-        self.polls: dict[Future[Polled | Confirmed], Call] = {}
+        self.polls: dict[Future[Polled | Confirmed | None], Call] = {}
+        self.limited: set[str] = set()
+        """Accounts whose polls wait in the pool although a 429 has come for one of them."""
         self.searches = Searches(self.pool)
         self.posts = Posts()
         self.signs = copies.Signs()
@@ -104,8 +109,10 @@ class Ticker:
         asked = {call.pk for call in self.polls.values()}
         due = [call for call in Call.objects.due(now)[:MOST_A_TICK] if call.pk not in asked]
         ready = [call for call in due if not _decide_alone(call, now)]
+        ready = poll_pauses.postpone(ready, now)
         if not ready:
             return
+        self.limited.difference_update(call.provider for call in ready)
         calls.claim_polls(ready, now)
         faultpoints.reach("poll_claimed")
         # Read after the claim: a hook that comes later than this moves the next look to then.
@@ -114,7 +121,7 @@ class Ticker:
         for call in ready:
             reference = call.reference or named.get(call.pk)
             if reference:
-                self.polls[self.pool.submit(_poll, call, reference)] = call
+                self.polls[self.pool.submit(self._poll, call, reference)] = call
             if call.is_lost:
                 # Also where a hook named an id: it may have been made up.
                 lost.append(call)
@@ -128,13 +135,29 @@ class Ticker:
             call = self.polls.pop(future)
             faultpoints.reach("poll_answered")
             try:
-                follow_poll(call, future.result(), timezone.now())
+                self._follow(call, future.result(), timezone.now())
             except DatabaseError:
                 raise
             except Exception:
                 log.exception("The answer about call %s could not be taken in", call.pk)
             faultpoints.reach("poll_recorded")
         self.searches.collect()
+
+    def _follow(self, call: Call, answer: Polled | Confirmed | None, now: datetime) -> None:
+        if answer is None:
+            return
+        polled_at = call.polled_at or now
+        poll_answers.follow(call.provider, answer, polled_at=polled_at, now=now)
+        follow_poll(call, answer, now)
+
+    def _poll(self, call: Call, reference: str) -> Polled | Confirmed | None:
+        """In a thread of the pool. None: not sent, since the account had enough meanwhile."""
+        if call.provider in self.limited:
+            return None
+        answer = _poll(call, reference)
+        if isinstance(answer, NoAnswer) and answer.why.kind == "rate":
+            self.limited.add(call.provider)
+        return answer
 
     def watch(self, now: datetime) -> None:
         """The alerts of staff, since the workers that look by schedule may be what is silent."""
@@ -278,7 +301,7 @@ def _poll(call: Call, reference: str) -> Polled | Confirmed:
     try:
         if call.reference is None:
             return hints.ask(call.provider, reference)
-        return provider_named(call.provider).poll(reference)
+        return poll_run(call.provider, reference)
     except Exception as exc:  # the pool: one adapter's fault must not stop the others' polls
         log.exception("Adapter %s raised while polling call %s", call.provider, call.pk)
         return NoAnswer(Why("transport", text=type(exc).__name__))

@@ -133,7 +133,7 @@ class GateAdmin(ReadOnlyAdmin):
     """Where each provider stands, and its money; a whole provider has the row without a model.
     Registered with what staff may decide about it."""
 
-    list_display = ("provider", "model", "stands", "why", "since", "cap")
+    list_display = ("provider", "model", "stands", "why", "since", "polls", "cap")
     ordering = ("provider", "model")
 
     class Media:
@@ -154,6 +154,13 @@ class GateAdmin(ReadOnlyAdmin):
         if timezone.now() < gate.shut_until:
             return _("shut until %(time)s UTC") % {"time": f"{gate.shut_until:%d %b %H:%M:%S}"}
         return str(_("one request is let in to see"))
+
+    @admin.display(description=_("polls"))
+    def polls(self, gate: Gate) -> str:
+        until = gate.polls_paused_until
+        if until is None or until <= timezone.now():
+            return ""
+        return _("paused until %(time)s UTC") % {"time": f"{until:%d %b %H:%M:%S}"}
 
     @admin.display(description=_("cap of the day"))
     def cap(self, gate: Gate) -> str:

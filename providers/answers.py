@@ -1,7 +1,7 @@
 """What a provider's wire events mean: the values an adapter returns. It never raises for the wire.
 
     submit       -> Accepted | Done | Failed | Rejected | Unknown
-    poll         -> Running | Done | Failed | NoAnswer
+    poll         -> Report | NoAnswer; `run_queries.poll_run` makes Running | Done | Failed of it
     runs_between -> Listing | NoAnswer
 
 Rejected: surely not executed. Failed: confirmed by the provider, with what it cost. Unknown: it
@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any, Literal
+
+OTHER_RUN = "other_run"
+"""The rule of a NoAnswer that names another run, or other rows, than were requested."""
 
 Kind = Literal[
     "config", "auth", "balance", "rate", "input", "content", "no_output", "provider",
@@ -77,6 +80,15 @@ class NoAnswer:
 
 
 @dataclass(frozen=True)
+class Report:
+    """An answer to a poll before it is believed: the id of the run that it names, empty where it
+    names none, and what it says of that run."""
+
+    reference: str
+    outcome: Running | Done | Failed
+
+
+@dataclass(frozen=True)
 class Run:
     """A row of the provider's own list of what it ran."""
 
@@ -121,6 +133,7 @@ def amount_said(said: Any) -> Decimal | None:
 
 
 Submitted = Accepted | Done | Failed | Rejected | Unknown
+Reported = Report | NoAnswer
 Polled = Running | Done | Failed | NoAnswer
 Listed = Listing | NoAnswer
 News = Submitted

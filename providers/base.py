@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
 
-from providers.answers import Listed, Polled, Submitted
+from providers.answers import Listed, Reported, Submitted
 from providers.webhooks import Hint
 
 
@@ -55,13 +55,16 @@ class Provider(Protocol):
         """
         ...
 
-    def poll(self, reference: str) -> Polled:
-        """Ask what became of a run. Costs nothing, may be repeated at will."""
+    def poll(self, reference: str) -> Reported:
+        """Ask what became of a run. Costs nothing, may be repeated at will.
+
+        Call it through `providers.run_queries`, which compares the id in the answer.
+        """
         ...
 
     def runs_between(self, since: datetime, until: datetime) -> Listed:
         """Every run of this account's key that began then, by the provider's own list. Costs
-        nothing."""
+        nothing. Call it through `providers.run_queries`, which compares the times."""
         ...
 
     def read_hook(self, headers: Mapping[str, str], body: bytes, now: datetime) -> Hint | None:

@@ -3,6 +3,9 @@
 Whether a request may have reached the provider is noted by our own connection class at the moment
 connect() returned (TCP, proxy CONNECT, TLS handshake): the exception type proves nothing. Every
 exchange has a total deadline besides the per-read one, follows no redirect and retries nothing.
+
+A connection serves again only after `keep_connection`, which wants an ordinary answer that was
+believed (docs/adr/0011-answers-and-their-questions.md).
 """
 
 import io
@@ -10,9 +13,9 @@ import json as jsonlib
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse, parse_headers
 from typing import Any
 
 import requests
@@ -20,12 +23,19 @@ from django.conf import settings
 from django.utils import timezone
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
+from requests.structures import CaseInsensitiveDict
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import HTTPError
 
+from providers import framing
+
 WIRE_ERRORS = (requests.RequestException, HTTPError, HTTPException, OSError, ValueError)
 MAX_ANSWER_BYTES = 64 * 2**20
+# Heads, chunk sizes and trailers come on top.
+MAX_FRAMING_BYTES = 2**20
+MAX_INTERIM_ANSWERS = 100
+SWITCHING_PROTOCOLS = 101
 
 
 @dataclass(frozen=True)
@@ -33,6 +43,8 @@ class Answer:
     status: int
     headers: Mapping[str, str]
     body: bytes
+    is_exact: bool = True
+    """False where the framing was wrong, so that something may be missing."""
 
     def json(self) -> Any:
         """The body as JSON, or None when it is none."""
@@ -72,6 +84,10 @@ class AddressRefused(OSError):
     pass
 
 
+class BodyTooLarge(OSError):
+    pass
+
+
 @dataclass
 class Wire:
     """The facts of one exchange, noted by the connection itself."""
@@ -80,6 +96,14 @@ class Wire:
     send_by: datetime | None = None
     check_peer: Callable[[str], None] | None = None
     connected: bool = field(default=False)
+    received: bytearray | None = None
+    """The bytes of the answer that is being read; None where nobody will look at them."""
+
+    def note_received(self, data: memoryview) -> None:
+        if self.received is not None:
+            self.received += data
+            if len(self.received) > MAX_ANSWER_BYTES + MAX_FRAMING_BYTES:
+                raise BodyTooLarge(f"more than {MAX_ANSWER_BYTES} bytes")
 
     def remaining(self) -> float:
         left = self.deadline - time.monotonic()
@@ -116,6 +140,8 @@ class _DeadlineReader(io.RawIOBase):
         self._sock, self._wire = sock, wire
         self._raw = sock.makefile("rb", buffering=0)
         self._read_timeout = sock.gettimeout()
+        if wire.received is not None:
+            wire.received = bytearray()
 
     def readable(self) -> bool:
         return True
@@ -123,7 +149,9 @@ class _DeadlineReader(io.RawIOBase):
     def readinto(self, buffer: Any) -> int | None:
         remaining = self._wire.remaining()
         self._sock.settimeout(min(remaining, self._read_timeout or remaining))
-        return self._raw.readinto(buffer)
+        count = self._raw.readinto(buffer)
+        self._wire.note_received(memoryview(buffer)[: count or 0])
+        return count
 
     def close(self) -> None:
         self._raw.close()
@@ -144,11 +172,27 @@ class _DeadlineSocket:
         return io.BufferedReader(_DeadlineReader(self._sock, self._wire))
 
 
+class _FinalResponse(HTTPResponse):
+    """Reads past interim answers, of which http.client knows 100 alone. A change of protocols is
+    final: what follows it is no HTTP, and no request of ours allows it."""
+
+    fp: Any
+
+    def _read_status(self) -> tuple[str, int, str]:
+        for _ in range(MAX_INTERIM_ANSWERS + 1):
+            version, status, reason = super()._read_status()  # type: ignore[misc]
+            if not 100 <= status < 200 or status == SWITCHING_PROTOCOLS:
+                return version, status, reason
+            parse_headers(self.fp)
+        raise HTTPException("too many interim answers")
+
+
 class _Noting:
     """Mixed into urllib3's connections; `wire` is set on the subclass of one adapter."""
 
     wire: Wire
     sock: Any
+    response_class = _FinalResponse
 
     def _new_conn(self) -> Any:
         sock = super()._new_conn()  # type: ignore[misc]
@@ -210,6 +254,7 @@ class Client:
 
     def __init__(self, *, trust_env: bool = True) -> None:
         self.wire = Wire()
+        self._is_kept = False
         self.session = _Session()
         self.session.trust_env = trust_env
         adapter = _NotingAdapter(self.wire)
@@ -233,7 +278,9 @@ class Client:
         **request: Any,
     ) -> requests.Response:
         """Headers read, body not yet. Raises whatever the wire raised."""
-        self.wire.connected = False
+        if not self._is_kept:
+            self.session.close()
+        self._is_kept = self.wire.connected = False
         self.wire.deadline = time.monotonic() + total
         self.wire.send_by, self.wire.check_peer = send_by, check_peer
         return self.session.request(
@@ -256,9 +303,24 @@ class Client:
         **request: Any,
     ) -> Reply:
         """Send and read the whole answer within `total` seconds; `on_headers` sees the headers
-        before the body is read."""
+        before the body is read. Where the framing is wrong, the answer is what can be read of it
+        all the same (`framing.salvage`)."""
+        self.wire.received = bytearray()
+        reply = self._request(method, url, total=total, on_headers=on_headers, **request)
+        received, self.wire.received = bytes(self.wire.received), None
+        self._message = framing.parse(received)
+        return _judge(reply, self._message) if self._message else reply
+
+    def _request(
+        self,
+        method: str,
+        url: str,
+        *,
+        on_headers: Callable[[Mapping[str, str]], None] | None,
+        **request: Any,
+    ) -> Reply:
         try:
-            with self.open(method, url, total=total, **request) as response:
+            with self.open(method, url, **request) as response:
                 if on_headers:
                     on_headers(response.headers)
                 body = read_body(response, MAX_ANSWER_BYTES)
@@ -270,9 +332,26 @@ class Client:
                 return NoReply(text)
             return NotSent(text, overslept=cause == TooLateToSend.__name__)
 
+    def keep_connection(self) -> None:
+        """Let the next request take the connection of the last exchange, if its answer was an
+        ordinary one. Call only when its content is believed."""
+        self._is_kept = self._message is not None and self._message.is_reusable
+        self._message = None
 
-class BodyTooLarge(OSError):
-    pass
+    def drop_connections(self) -> None:
+        self._is_kept, self._message = False, None
+        self.session.close()
+
+
+def _judge(reply: Reply, message: framing.Message) -> Reply:
+    """The reply as it is, unless its framing was wrong and an object can be read all the same."""
+    if message.is_exact and isinstance(reply, Answer):
+        return reply
+    found = framing.salvage(message)
+    if found is not None:
+        headers = CaseInsensitiveDict(message.headers)
+        return Answer(message.status, headers, found, is_exact=False)
+    return replace(reply, is_exact=False) if isinstance(reply, Answer) else reply
 
 
 def read_body(response: requests.Response, most: int) -> bytes:
@@ -300,8 +379,21 @@ _of_thread = threading.local()
 
 
 def polling_client(*, trust_env: bool = True) -> Client:
-    """This thread's client with kept connections: polls repeat, and losing one costs nothing."""
-    kept: dict[bool, Client] = _of_thread.__dict__.setdefault("clients", {})
-    if trust_env not in kept:
-        kept[trust_env] = Client(trust_env=trust_env)
-    return kept[trust_env]
+    """This thread's client whose connections may be kept: polls repeat, and losing one costs
+    nothing."""
+    clients: dict[bool, Client] = _of_thread.__dict__.setdefault("clients", {})
+    if trust_env not in clients:
+        clients[trust_env] = Client(trust_env=trust_env)
+    _of_thread.latest = clients[trust_env]
+    return clients[trust_env]
+
+
+def settle_connection(*, is_believed: bool) -> None:
+    """Keep or drop the connection of this thread's latest poll."""
+    client: Client | None = _of_thread.__dict__.pop("latest", None)
+    if client is None:
+        return
+    if is_believed:
+        client.keep_connection()
+    else:
+        client.drop_connections()

@@ -188,6 +188,12 @@ def claim_polls(calls: list[Call], now: datetime) -> None:
     looked_at.bulk_update(calls, ["poll_at", "polled_at"], batch_size=200)
 
 
+def postpone_polls(calls: list[Call]) -> None:
+    """Store the `poll_at` of calls that were not polled. One that ended meanwhile is left alone."""
+    looked_at = Call.objects.filter(poll_at__isnull=False)
+    looked_at.bulk_update(calls, ["poll_at"], batch_size=200)
+
+
 def look_later(call: Call, now: datetime) -> None:
     """Whatever it is due for cannot be done; also past its retention it is not due at once."""
     Call.objects.filter(pk=call.pk).update(poll_at=now + slow_interval(call, now))

@@ -193,6 +193,10 @@ class Gate(models.Model):
     probe = models.ForeignKey(
         Call, null=True, blank=True, on_delete=models.SET_NULL, verbose_name=_("probe")
     )
+    # Of the whole provider, and of polls and lists alone: submits do not wait for them.
+    polls_paused_until = models.DateTimeField(_("polls paused until"), null=True, blank=True)
+    poll_pauses = models.PositiveSmallIntegerField(_("poll pauses in a row"), default=0)
+    other_run_at = models.DateTimeField(_("last answer about another run"), null=True, blank=True)
 
     class Meta:
         verbose_name = _("gate")

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from django.conf import settings
+from django.utils import timezone
 
 from providers import polza_history as history
 from providers.answers import (
@@ -23,7 +24,8 @@ from providers.answers import (
     Kind,
     Listed,
     NoAnswer,
-    Polled,
+    Report,
+    Reported,
     Running,
     Submitted,
     Unknown,
@@ -35,6 +37,7 @@ from providers.answers import (
 from providers.base import Caps, PictureRequest, ignore_id
 from providers.classify import OwnError, classify, unreadable
 from providers.http import Answer, BearerAuth, Client, polling_client
+from providers.retry_after import read_retry_after
 from providers.webhooks import Hint, Unsigned
 
 log = logging.getLogger(__name__)
@@ -87,15 +90,18 @@ class Polza:
         if can_be_asked_for(reference):
             note_id(reference)
 
-    def poll(self, reference: str) -> Polled:
+    def poll(self, reference: str) -> Reported:
         body = self._ask(f"/v1/media/{quote(reference, safe='')}")
-        return body if isinstance(body, NoAnswer) else _read_polled(body)
+        if isinstance(body, NoAnswer):
+            return body
+        return Report(reference_said(body.get("id")), _read_polled(body))
 
     def runs_between(self, since: datetime, until: datetime) -> Listed:
-        return history.read(lambda page: self._ask(HISTORY, **page), since, until)
+        return history.read(lambda page: self._ask(HISTORY, is_list=True, **page), since, until)
 
-    def _ask(self, path: str, **query: str) -> dict[str, Any] | NoAnswer:
-        """A GET. What runs on this machine is not asked through a proxy."""
+    def _ask(self, path: str, *, is_list: bool = False, **query: str) -> dict[str, Any] | NoAnswer:
+        """A GET. What runs on this machine is not asked through a proxy. An object that names its
+        run proves itself, however it was framed; a list that may be cut is no list."""
         reply = polling_client(trust_env=self.caps.cloud).exchange(
             "GET",
             f"{self.base_url}{path}",
@@ -107,8 +113,9 @@ class Polza:
             return NoAnswer(Why("transport", text=reply.text))
         body = reply.json()
         if reply.status != 200 or not isinstance(body, dict):
-            own = _own_error(reply) or OwnError()
-            return NoAnswer(Why("provider", http=reply.status, code=own.code, text=own.text))
+            return NoAnswer(_why_no_answer(reply))
+        if is_list and not reply.is_exact:
+            return NoAnswer(Why("transport", http=reply.status, text="the list may be cut"))
         return body
 
     def result_origins(self) -> frozenset[str]:
@@ -216,6 +223,17 @@ def _own_error(reply: Any) -> OwnError | None:
         return None
     code, text = _words_of(error)
     return OwnError(code=code, text=text, kind=_kind_of_code(code)) if code else None
+
+
+def _why_no_answer(reply: Answer) -> Why:
+    own = _own_error(reply) or OwnError()
+    return Why(
+        kind="rate" if reply.status == 429 else "provider",
+        http=reply.status,
+        code=own.code,
+        text=own.text,
+        retry_after=read_retry_after(reply.headers, timezone.now()),
+    )
 
 
 def _kind_of_code(code: str) -> Kind | None:

@@ -10,11 +10,12 @@ from typing import Any
 
 from django.utils import timezone
 
-from providers.answers import Listed, Listing, NoAnswer, Run, Why, reference_said
+from providers.answers import OTHER_RUN, Listed, Listing, NoAnswer, Run, Why, reference_said
 
 PAGE = 100
 MOST_PAGES = 50
 LIST_WITHIN = 60
+REQUEST_TYPE = "image"
 
 Ask = Callable[[dict[str, str]], dict[str, Any] | NoAnswer]
 
@@ -29,6 +30,8 @@ def read(ask: Ask, since: datetime, until: datetime) -> Listed:
         body = ask(_page_of(since, until, page))
         if isinstance(body, NoAnswer):
             return body
+        if not _is_requested(body, page):
+            return NoAnswer(Why("provider", rule=OTHER_RUN, http=200, text="another page"))
         listed = _read_page(body)
         if listed is None:
             return NoAnswer(Why("provider", http=200, text="unreadable list"))
@@ -52,10 +55,19 @@ def _page_of(since: datetime, until: datetime, page: int) -> dict[str, str]:
         "limit": str(PAGE),
         "dateFrom": begins,
         "dateTo": ends,
-        "requestType": "image",
+        "requestType": REQUEST_TYPE,
         "sortBy": "createdAt",
         "sortOrder": "asc",
     }
+
+
+def _is_requested(body: dict[str, Any], page: int) -> bool:
+    """False where it names another page, or a row of another kind, than was requested."""
+    meta, entries = body.get("meta"), body.get("items", body.get("data"))
+    named = meta.get("page", page) if isinstance(meta, dict) else page
+    rows = [row for row in entries if isinstance(row, dict)] if isinstance(entries, list) else []
+    kinds = {str(row.get("requestType", REQUEST_TYPE)) for row in rows}
+    return named in (page, str(page)) and kinds <= {REQUEST_TYPE}
 
 
 def _read_page(body: dict[str, Any]) -> tuple[list[Run], int] | None:

@@ -177,6 +177,7 @@ class AlertKind(models.TextChoices):
     SILENT = "silent", _("no sign of life")
     SMOKE = "smoke", _("smoke test failed or stale")
     ALLOWANCE = "allowance", _("metered allowance")
+    OTHER_RUN = "other_run", _("answers about other runs than requested")
     LIMITER = "limiter", _("limiter lets requests through unmeasured")
     COPY = "copy", _("a copy of this site is running")
 

@@ -21,7 +21,10 @@ from providers.answers import (
     Done,
     Listed,
     Listing,
+    NoAnswer,
     Polled,
+    Report,
+    Reported,
     Run,
     Running,
     Submitted,
@@ -60,6 +63,7 @@ class FakeProvider:
     def __init__(self) -> None:
         self.submits: list[Submitted | Exception] = []
         self.polls: dict[str, Polled] = {}
+        self.named: dict[str, str] = {}
         self.sent: list[PictureRequest] = []
         self.early_ids: list[str] = []
         self.tests_own_transactions = 1
@@ -85,9 +89,11 @@ class FakeProvider:
             raise answer
         return answer
 
-    def poll(self, reference: str) -> Polled:
+    def poll(self, reference: str) -> Reported:
         self.asked.append(reference)
-        return self.polls.get(reference, Running("processing"))
+        answer = self.polls.get(reference, Running("processing"))
+        named = self.named.get(reference, reference)
+        return answer if isinstance(answer, NoAnswer) else Report(named, answer)
 
     def read_hook(self, headers, body: bytes, now: datetime) -> Hint | None:
         return Unsigned().verify(headers, body, now)

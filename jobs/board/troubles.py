@@ -10,6 +10,7 @@ from quotas.models import Alert, AlertKind
 MOST = 20
 # What may cost somebody money or a picture, then what stands still, then what only warns.
 WORST_FIRST = (
+    AlertKind.OTHER_RUN,
     AlertKind.CONTRADICTION,
     AlertKind.COPY,
     AlertKind.SILENT,

@@ -21,7 +21,7 @@ from django.db import DatabaseError
 from django.db.models import Count, F, Min, Q
 from django.utils.translation import gettext as _
 
-from jobs import copies, heartbeats, leases, smoke
+from jobs import copies, heartbeats, leases, poll_answers, smoke
 from jobs.telling import allowances
 from providers import gates, money
 from providers.models import Call, Gate, SmokeTest
@@ -37,6 +37,7 @@ LOOK_EVERY = timedelta(seconds=50)
 DOUBT_LASTS = timedelta(hours=1)
 MISSED_LATELY = timedelta(hours=1)
 SHUT_LASTS = timedelta(minutes=5)
+OTHER_RUN_LASTS = timedelta(minutes=10)
 CONTRADICTION_LASTS = timedelta(days=1)
 # A little more than each process takes to tell again.
 UNMEASURED_LASTS = timedelta(seconds=150)
@@ -131,6 +132,13 @@ def shut_providers(now: datetime) -> Iterator[Trouble]:
         yield Trouble(str(gate), words)
 
 
+def answers_about_other_runs(now: datetime) -> Iterator[Trouble]:
+    """Opened by the answer itself; over when none has come for a while."""
+    lately = Gate.objects.filter(other_run_at__gt=now - OTHER_RUN_LASTS, other_run_at__lte=now)
+    for provider in lately.order_by("provider").values_list("provider", flat=True):
+        yield Trouble(provider, poll_answers.words_of_other_run())
+
+
 def old_contradictions(now: datetime) -> Iterator[Trouble]:
     """They are opened by the news itself; here it is only seen when they have been told enough."""
     recent = Alert.objects.open().filter(
@@ -199,6 +207,7 @@ WATCHES: dict[AlertKind, Watch] = {
     AlertKind.OVERDUE: missed_deadlines,
     AlertKind.PROVIDER_PAUSED: refused_providers,
     AlertKind.PROVIDER_SHUT: shut_providers,
+    AlertKind.OTHER_RUN: answers_about_other_runs,
     AlertKind.CONTRADICTION: old_contradictions,
     AlertKind.SPEND: spent_budgets,
     AlertKind.ALLOWANCE: used_allowances,

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from jobs import audit
 from jobs.models import StaffAction
-from providers.answers import Failed, NoAnswer, Run, Running, Why
+from providers.answers import Failed, NoAnswer, Report, Run, Running, Why
 from providers.models import Call
 from tests import rows
 from tests.fakes import OFFER, made
@@ -167,7 +167,9 @@ def test_nobody_is_asked_about_an_id_of_another_call(post, lost, account, now, f
 
 def test_the_provider_is_asked_outside_of_any_transaction(post, ours, fake):
     depths = []
-    fake.poll = lambda reference: depths.append(len(connection.atomic_blocks)) or Running()
+    fake.poll = lambda reference: (
+        depths.append(len(connection.atomic_blocks)) or Report(reference, Running())
+    )
     post(SEEN)
     assert depths == [fake.tests_own_transactions]
 

@@ -3,12 +3,14 @@
 import socket
 import ssl
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 import trustme
 from urllib3.util import connection as urllib3_connection
 
-from providers import http
+from providers import http, run_queries
+from providers.accounts import ProviderAccount
 from providers.base import PictureRequest
 from providers.polza import Polza
 from tests.providers.scripted import ScriptedServer
@@ -96,6 +98,24 @@ def submit(picture_request):
         return polza.submit(picture_request, send_by=send_by or soon)
 
     return send
+
+
+@pytest.fixture
+def account_at(settings):
+    """account_at(url) is the name of a Polza account at that address."""
+
+    def make(url):
+        account = ProviderAccount(name="polza", adapter="polza", base_url=url, key="the-key")
+        settings.PROVIDER_ACCOUNTS = {"polza": account}
+        return account.name
+
+    return make
+
+
+@pytest.fixture
+def poller(account_at):
+    """poller(url) polls there, as the ticker does."""
+    return lambda url: partial(run_queries.poll_run, account_at(url))
 
 
 class ElsewhereSocket(socket.socket):

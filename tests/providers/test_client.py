@@ -101,28 +101,28 @@ def test_each_submit_takes_a_connection_of_its_own(submit, serve):
     assert len(server.lines) == 2
 
 
-def test_polls_keep_their_connection(serve):
+def test_polls_keep_their_connection(serve, poller):
     def answer_on(line):
         while line.read_head():
             line.received = b""
             line.answer(200, CREATED)
 
     server = serve(answer_on)
-    polza = Polza(name="polza", base_url=server.url, key="the-key")
-    assert [polza.poll("gen_1"), polza.poll("gen_1")] == [Running("pending")] * 2
+    poll = poller(server.url)
+    assert [poll("gen_1"), poll("gen_1")] == [Running("pending")] * 2
     assert len(server.lines) == 1
 
 
-def test_poll_survives_a_kept_connection_that_was_closed(serve):
+def test_poll_survives_a_kept_connection_that_was_closed(serve, poller):
     def answer_once(line):
         line.read_head()
         line.answer(200, CREATED)
 
     server = serve(answer_once)
-    polza = Polza(name="polza", base_url=server.url, key="the-key")
-    polza.poll("gen_1")
+    poll = poller(server.url)
+    poll("gen_1")
     server.lines[0].closed.wait(20)
-    assert polza.poll("gen_1") == Running("pending")
+    assert poll("gen_1") == Running("pending")
 
 
 # Through a proxy of the environment

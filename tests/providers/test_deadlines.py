@@ -131,6 +131,7 @@ def test_kept_connection_keeps_each_deadline_anew(serve):
     server = serve(answer_then_drip)
     with Client() as client:
         assert isinstance(client.exchange("GET", server.url, total=20), Answer)
+        client.keep_connection()
         with in_time():
             client.exchange("GET", server.url, total=DEADLINES["http"])
     assert len(server.lines) == 1

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from providers import polza as polza_module
-from providers.answers import Artifact, Done, Failed, NoAnswer, Running, Unknown
+from providers.answers import Artifact, Done, Failed, NoAnswer, Report, Running, Unknown
 from providers.base import PictureRequest
 from providers.polza import Polza
 from providers.sandbox_polza import SandboxPolza
@@ -147,7 +147,8 @@ def poll(serve):
             line.answer(status, raw)
 
         polza = Polza(name="polza", base_url=serve(answer).url, key="the-key")
-        return polza.poll("gen_1")
+        answer = polza.poll("gen_1")
+        return answer.outcome if isinstance(answer, Report) else answer
 
     return ask
 

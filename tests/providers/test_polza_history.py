@@ -29,15 +29,10 @@ def ask(serve):
 
     def list_runs(*answers, status=200):
         def answer_all(line):
-            for number in range(len(answers) + 60):
-                line.received = b""
-                line.read_head()
-                if not line.received:
-                    return
-                heads.append(line.received.decode())
-                body = answers[min(number, len(answers) - 1)]
-                raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-                line.answer(status, raw)
+            heads.append(line.read_head() + "\r\n\r\n")
+            body = answers[min(len(heads), len(answers)) - 1]
+            raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+            line.answer(status, raw)
 
         polza = Polza(name="polza", base_url=f"{serve(answer_all).url}/api", key="the-key")
         return polza.runs_between(SINCE, UNTIL)

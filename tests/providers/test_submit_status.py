@@ -27,7 +27,7 @@ TABLE = [
     ((501, 504, 507, 520, 524, 599), ("own",), Unknown, "own_error", Rejected),
     ((500, 502, 503, 504, 520, 521, 522, 523, 524), NOT_OWN, Unknown, "gateway_error", Rejected),
     ((300, 301, 302, 303, 304, 307, 308, 399), ("own", "html"), Unknown, "redirected", Unknown),
-    ((101, 103, 600, 999), ("own", "html"), Unknown, "unlisted", Unknown),
+    ((101, 600, 999), ("own", "html"), Unknown, "unlisted", Unknown),
 ]
 CASES = [
     pytest.param(status, BODIES[body], outcome, rule, literal, id=f"{status}-{body}")

@@ -47,7 +47,10 @@ def follow(adapter, outcome):
 
     def end():
         polled = adapter.poll(outcome.reference)
-        return None if isinstance(polled, Running | NoAnswer) else polled
+        if isinstance(polled, NoAnswer) or isinstance(polled.outcome, Running):
+            return None
+        assert polled.reference == outcome.reference
+        return polled.outcome
 
     return wait_until(end)
 
