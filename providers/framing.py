@@ -12,7 +12,8 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-STATUS_LINE = re.compile(rb"HTTP/1\.([01]) (\d{3})(?: [^\x00\r\n]*)?\r?\n")
+STATUS_LINE = re.compile(rb"HTTP/1\.[01] [0-9]{3}(?: [^\x00-\x08\x0a-\x1f\x7f]*)?\r\n")
+STATUS_LINE_AT_LEAST = re.compile(rb"HTTP/1\.(\S*)[ \t]+([0-9]{3})(?:[ \t][^\r\n]*)?\r?\n")
 HEADER_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*)\r\n")
 HEAD_ENDS = re.compile(rb"\r?\n\r?\n")
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;[^\x00\r\n]*)?\r\n")
@@ -43,10 +44,10 @@ class Message:
 
 
 def parse(raw: bytes) -> Message | None:
-    """None where no final head has arrived whole."""
+    """None where no final head has arrived whole, and after a change of protocols."""
     start, has_interim = 0, False
     while True:
-        line, ends = STATUS_LINE.match(raw, start), HEAD_ENDS.search(raw, start)
+        line, ends = STATUS_LINE_AT_LEAST.match(raw, start), HEAD_ENDS.search(raw, start)
         if line is None or ends is None:
             return None
         if line[2] == SWITCHED:
@@ -57,7 +58,7 @@ def parse(raw: bytes) -> Message | None:
     # The line break that ends the last header belongs to it.
     block = raw[line.end() : ends.end()]
     headers, is_clean = _read_headers(block)
-    is_clean = is_clean and line[0].endswith(b"\r\n")
+    is_clean = is_clean and STATUS_LINE.fullmatch(line[0]) is not None
     payload = raw[ends.end() :]
     return _delimit(int(line[2]), headers, payload, is_clean, line[1] == b"1" and not has_interim)
 

@@ -308,8 +308,9 @@ class Client:
         self.wire.received = bytearray()
         reply = self._request(method, url, total=total, on_headers=on_headers, **request)
         received, self.wire.received = bytes(self.wire.received), None
-        self._message = framing.parse(received)
-        return _judge(reply, self._message) if self._message else reply
+        message = framing.parse(received)
+        self._message = message if isinstance(reply, Answer) else None
+        return _judge(reply, message)
 
     def _request(
         self,
@@ -343,8 +344,12 @@ class Client:
         self.session.close()
 
 
-def _judge(reply: Reply, message: framing.Message) -> Reply:
-    """The reply as it is, unless its framing was wrong and an object can be read all the same."""
+def _judge(reply: Reply, message: framing.Message | None) -> Reply:
+    """The reply as it is, unless its framing was wrong and an object can be read all the same. A
+    head that was cut, which the library takes for a whole one, is no answer."""
+    if message is None:
+        is_cut = isinstance(reply, Answer) and reply.status != SWITCHING_PROTOCOLS
+        return NoReply("the head was cut") if is_cut else reply
     if message.is_exact and isinstance(reply, Answer):
         return reply
     found = framing.salvage(message)

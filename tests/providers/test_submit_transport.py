@@ -205,9 +205,9 @@ LOST = {
     "no_body": sends_and_hangs(header("Content-Length: 36")),
     "cut_by_length": sends(header("Content-Length: 36") + CREATED[:10]),
     "cut_chunk": sends(CHUNKED + b"24\r\n" + CREATED[:10]),
-    "no_last_chunk": sends(CHUNKED + b"24\r\n" + CREATED + b"\r\n"),
-    "bad_chunk_size": sends(CHUNKED + b"xyz\r\n" + CREATED),
-    "bad_gzip": sends(answer_bytes(201, CREATED, Content_Encoding="gzip")),
+    "no_last_chunk": sends(CHUNKED + b"23\r\n" + CREATED[:-1] + b"\r\n"),
+    "bad_chunk_size": sends(CHUNKED + b"xyz\r\n" + CREATED[:-1]),
+    "bad_gzip": sends(answer_bytes(201, CREATED[1:], Content_Encoding="gzip")),
     "error_cut": sends(answer_bytes(402, CREATED)[:-5]),
 }
 # Nothing but our own patience ends these; on a busy machine all others need more of it.
