@@ -18,6 +18,9 @@ from jobs.outages import OUTAGES
 
 log = logging.getLogger(__name__)
 
+# SQLSTATE of PostgreSQL: a read-only transaction, a full disk.
+UNWRITABLE = ("25006", "53100")
+
 
 class NotHere(Http404):
     """A 404 whose sentence is shown."""
@@ -44,8 +47,6 @@ def broken(request: HttpRequest) -> HttpResponse:
     known, the traceback being in the log."""
     error = sys.exc_info()[1]
     is_outage = isinstance(error, OUTAGES)
-    if is_outage:
-        log.error("The database cannot be used: %s", type(error).__name__)
     context = {
         "title": _("Try again in a minute") if is_outage else _("Something went wrong"),
         "says": _outage(error) if is_outage else _("It was written down for the staff."),
@@ -55,14 +56,24 @@ def broken(request: HttpRequest) -> HttpResponse:
     response = HttpResponse(render_to_string("500.html", context))
     response.status_code = 503 if is_outage else 500
     if is_outage:
+        log.error("The database cannot be used: %s", _cause(error), extra={"status_code": 503})
+        # Django would add a line of its own, with the traceback.
+        response._has_been_logged = True  # type: ignore[attr-defined]
         response["Retry-After"] = "60"
     return response
 
 
+def _cause(error: BaseException | None) -> str:
+    """The SQLSTATE, where there is one: the text may quote what somebody wrote."""
+    state = getattr(error and error.__cause__, "sqlstate", None)
+    return f"{type(error).__name__}, {state}" if state else type(error).__name__
+
+
 def _outage(error: BaseException | None) -> str:
-    """Reachable but full or read-only, or not reachable at all: both pass, and nothing is lost."""
-    text = str(error).lower()
-    if any(word in text for word in ("readonly", "read-only", "full", "space")):
+    """Reachable but full or read-only, or not reachable at all: both pass, and nothing is lost.
+    A server speaks its operator's language, so its SQLSTATE is what counts."""
+    text = f"{error} {getattr(error and error.__cause__, 'sqlstate', '')}".lower()
+    if any(word in text for word in ("readonly", "read-only", "full", "space", *UNWRITABLE)):
         return _(
             "The database is not writable at the moment. Nothing was lost; try again in a minute."
         )
