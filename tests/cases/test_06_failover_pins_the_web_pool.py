@@ -4,6 +4,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import requests
 
 from tests.postgres_server import Server
 from tests.site_process import wait_until
@@ -70,3 +71,18 @@ def test_a_refused_order_leaves_one_line_and_no_traceback(web, server):
     demote(web, server)
     assert "File " not in web.logs()
     assert web.logs().count("The database cannot be used") == 1
+
+
+def test_readyz_says_that_nothing_can_be_ordered_and_recovers_by_itself(web, server):
+    demote(web, server)
+    assert not writes(web)
+    server.set("default_transaction_read_only", "off")
+    wait_until(lambda: writes(web), seconds=RECOVERS_WITHIN, every=0.2)
+
+
+def writes(web: Web) -> bool:
+    answer = requests.get(f"http://127.0.0.1:{web.port}/readyz", timeout=20).json()
+    said = "The database takes no writes, so nothing can be ordered."
+    assert answer["database"]
+    assert answer["writes"] != (said in answer["missing"])
+    return answer["writes"]
