@@ -169,6 +169,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "config.csp.content_security_policy",
+    "config.caching.keep_no_page",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

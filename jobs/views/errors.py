@@ -10,7 +10,6 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
-from django.utils.cache import patch_cache_control
 from django.utils.translation import gettext as _
 
 from jobs.context import theme_of
@@ -83,6 +82,4 @@ def _outage(error: BaseException | None) -> str:
 
 
 def _page(request: HttpRequest, status: int, title: str, says: str) -> HttpResponse:
-    response = render(request, "error.html", {"title": title, "says": says}, status=status)
-    patch_cache_control(response, private=True, no_cache=True)
-    return response
+    return render(request, "error.html", {"title": title, "says": says}, status=status)
