@@ -8,6 +8,7 @@ from django.db import DatabaseError, connection
 from jobs.forms import PictureForm
 from jobs.models import Job
 from jobs.ordering import PictureOrder, new_form_key, order_picture
+from jobs.outages import describe
 from jobs.words import wording
 from providers.registry import is_sandbox, offer_of, offers
 from quotas import accounts
@@ -101,8 +102,7 @@ def _taken_after_all(account: Account, form_key: str, exc: DatabaseError) -> Job
 
 
 def _away(exc: DatabaseError) -> NotOrdered:
-    kind = type(exc).__name__
-    return NotOrdered("database", f"the database takes no order at the moment ({kind})")
+    return NotOrdered("database", f"no order can be taken: the database {describe(exc)}")
 
 
 def _in_words(refused: Refused, now: datetime) -> str:

@@ -26,7 +26,7 @@ from jobs.models import Event, Job, StaffAction
 from jobs.people import sign_in
 from jobs.states import ENDS, JobState
 from jobs.works import job_id_of
-from providers import call_days
+from providers import call_days, restores
 from providers.models import Call
 from providers.states import CallState
 from quotas import newcomers
@@ -207,7 +207,12 @@ def tidy_newcomers(now: datetime) -> int:
 
 
 def _orphans(now: datetime) -> Iterator[str]:
-    return files.orphans(before=(now - ORPHANS_KEPT).timestamp())
+    """What a restore left without a row stays: it is all that is left of a paid picture."""
+    found = files.orphans(before=(now - ORPHANS_KEPT).timestamp())
+    restored_at = restores.last_restore_at()
+    if restored_at is None:
+        return found
+    return (file for file in found if not files.may_be_lost_picture(file, restored_at.timestamp()))
 
 
 def tidy_files(now: datetime) -> int:

@@ -7,10 +7,21 @@ from datetime import timedelta
 
 from django.db import InterfaceError, InternalError, OperationalError, connection
 
+from jobs.database import integrity
+from jobs.database.file import database_file
+
 log = logging.getLogger(__name__)
 
 OUTAGES = (OperationalError, InterfaceError, InternalError)
 PATIENCE = timedelta(minutes=10)
+
+
+def describe(exc: BaseException) -> str:
+    """For logs and commands, after "the database"."""
+    if integrity.is_damage(exc):
+        file = database_file()
+        return f"is malformed{f' ({file})' if file else ''}: stop the site and restore a backup"
+    return f"cannot be used now ({type(exc).__name__})"
 
 
 def outlast(write: Callable[[], object]) -> None:
@@ -23,6 +34,6 @@ def outlast(write: Callable[[], object]) -> None:
         except OUTAGES as exc:
             if time.monotonic() >= until:
                 raise
-            log.warning("Database away (%s): holding on to an answer", type(exc).__name__)
+            log.warning("The database %s; holding on to an answer", describe(exc))
             connection.close()
             time.sleep(1)

@@ -19,7 +19,7 @@ from jobs.leases import StageLease
 from jobs.models import Job, Picture, Stage
 from jobs.states import ENDS, JobState
 from jobs.works import chosen_offer, fault_at, job_id_of, work_of
-from providers import gates, pool
+from providers import gates, pool, restores
 from providers import ledger as calls
 from providers.answers import News, Rejected
 from providers.gates import Closed, Shift
@@ -184,6 +184,21 @@ def cancel(job_id: uuid.UUID, now: datetime) -> bool:
     return True
 
 
+@transaction.atomic
+def cancel_restored(job_id: uuid.UUID, now: datetime) -> bool:
+    """Cancel a job that was queued in a backup, and free its slot. It may have been sent since, so
+    the attempt counts as one that may have cost money."""
+    job = Job.objects.select_for_update().get(pk=job_id)
+    if not changes.move(job.pk, JobState.CANCELLED, event="restored", now=now, reason="restored"):
+        return False
+    if job.attempt_id is not None:
+        quota.settle(
+            attempt_id=job.attempt_id, state=AttemptState.FAILED, now=now, cost_nothing=False
+        )
+    leases.finish_all(job.pk, now)
+    return True
+
+
 def _follow_accepted(job: Job, call: Call, now: datetime, news: News) -> None:
     if not changes.move(job.pk, JobState.RUNNING, event="accepted", now=now):
         changes.note(job.pk, event="accepted", now=now)
@@ -277,6 +292,9 @@ def _open_save(job: Job, call: Call, now: datetime) -> None:
 
 
 def _others(job: Job, call: Call) -> list[Candidate]:
+    # After the backup another may have been asked and paid already.
+    if restores.is_before_restore(call):
+        return []
     return pool.candidates(chosen_offer(job), list(Call.objects.of_work(call.work)))
 
 

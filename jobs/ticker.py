@@ -26,6 +26,7 @@ from jobs import (
     hints,
     holders,
     leases,
+    outages,
     outcomes,
     poll_answers,
     queue,
@@ -78,7 +79,7 @@ class Ticker:
                 if self.tick():
                     heartbeats.beat("ticker")
             except DatabaseError as exc:
-                log.warning("The ticker cannot reach its database: %s", type(exc).__name__)
+                log.warning("The database %s", outages.describe(exc))
                 connection.close()
                 stop.wait(1)
             stop.wait(max(0.01, settings.TICK_EVERY - (time.monotonic() - started)))

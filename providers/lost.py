@@ -19,7 +19,9 @@ from typing import Literal
 
 from django.conf import settings
 from django.db.models import Q
+from django.utils import timezone
 
+from providers import restores
 from providers.answers import Listed, Listing, Run
 from providers.models import Call, CallQuerySet
 from providers.states import CallState
@@ -43,7 +45,7 @@ NEVER_RAN = Q(
 
 Doubt = Literal[
     "not_exclusive", "other_key", "list_failed", "list_incomplete", "sending", "strange_run",
-    "ambiguous", "lag_unknown", "too_early",
+    "ambiguous", "lag_unknown", "too_early", "restored",
 ]  # fmt: skip
 
 
@@ -76,14 +78,17 @@ class Span:
 
 def why_not_to_ask(call: Call) -> Doubt | None:
     """The list proves nothing without the operator's word, which a second account with the same
-    key belies, nor when it is that of another key than the call was sent with."""
+    key belies, nor when it is that of another key than the call was sent with, nor while it may
+    show runs whose rows a restore has lost."""
     accounts = settings.PROVIDER_ACCOUNTS
     account = accounts.get(call.provider)
     if account is None or not account.key_exclusive:
         return "not_exclusive"
     if [other.key for other in accounts.values()].count(account.key) > 1:
         return "not_exclusive"
-    return None if call.key_mark == account.key_mark else "other_key"
+    if call.key_mark != account.key_mark:
+        return "other_key"
+    return "restored" if restores.hides_runs(call, timezone.now()) else None
 
 
 def find_lost(call: Call, listing: Listed) -> Verdict:

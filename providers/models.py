@@ -344,3 +344,15 @@ class CallDay(models.Model):
 
     def __str__(self) -> str:
         return f"{self.provider}:{self.model} {self.day}"
+
+
+class Restore(models.Model):
+    """The database was restored from a backup at that instant (`providers.restores`). One row for
+    each time that an operator did it; none is ever removed."""
+
+    restored_at = models.DateTimeField()
+    # Not known where the file was put back by hand.
+    backup_made_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"restored {self.restored_at:%Y-%m-%d %H:%M}"

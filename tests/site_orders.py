@@ -99,6 +99,12 @@ def place(names: list[str]) -> dict[str, str]:
     return jobs
 
 
+def place_long(numbers: list[str]) -> dict[str, str]:
+    """As many orders as the first number says, with prompts of as many letters as the second."""
+    count, length = map(int, numbers)
+    return place([f"{number}-{'x' * length}" for number in range(count)])
+
+
 def report() -> dict[str, dict]:
     """{job id: how it stands}, for every job of the site."""
     from jobs.models import Job
@@ -143,7 +149,12 @@ def main() -> None:
     django.setup()
     for line in sys.stdin:
         command, *names = line.split()
-        commands = {"place": place, "work": work, "redeliver": redeliver}
+        commands = {
+            "place": place,
+            "place_long": place_long,
+            "work": work,
+            "redeliver": redeliver,
+        }
         answer = commands[command](names) if command in commands else report()
         print(json.dumps(answer), flush=True)
 

@@ -12,7 +12,7 @@ from django.conf import settings
 
 from jobs import thumbnails
 from jobs.audit.findings import Violation
-from jobs.models import Picture
+from jobs.models import Job, Picture
 
 TABLE = Picture._meta.db_table
 # A file is written before its row, and a download may take long.
@@ -36,6 +36,21 @@ def orphans(before: float | None = None) -> Iterator[str]:
     before = time.time() - YOUNG if before is None else before
     yield from _unnamed("pictures", _originals_of, before)
     yield from _unnamed("thumbnails", _small_ones_of, before)
+
+
+def may_be_lost_picture(file: str, restored_at: float) -> bool:
+    """The file may be of a picture whose row a restore has lost: it was there before, or it is of a
+    job that has no row. A draft is whole nowhere."""
+    path = Path(settings.MEDIA_ROOT) / file
+    if path.name.startswith(".") or not file.startswith("pictures/"):
+        return False
+    job_id = _id_in(path)
+    if not job_id or not Job.objects.filter(pk=job_id).exists():
+        return True
+    try:
+        return path.stat().st_mtime <= restored_at
+    except OSError:
+        return True
 
 
 def _unnamed(

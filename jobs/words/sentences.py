@@ -222,6 +222,12 @@ def _renewal(known: Known) -> str:
 
 
 def _cancelled(known: Known) -> list[str]:
+    if known.job.reason == "restored":
+        says = _(
+            "This site was restored from a backup. Your request may have been sent after the"
+            " backup was made, so we cancelled it and did not send it again."
+        )
+        return [says, slot_in_words(known)]
     return [_("You cancelled it before it was sent."), slot_in_words(known)]
 
 

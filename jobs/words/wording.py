@@ -207,6 +207,7 @@ EVENTS: dict[str, "StrPromise"] = {
     "failed_late": gettext_lazy("We learned that no picture was made."),
     "not_fetched": gettext_lazy("We stopped trying to fetch the file."),
     "cancelled": gettext_lazy("You cancelled it."),
+    "restored": gettext_lazy("This site was restored from a backup, and this was cancelled."),
     "unwanted": gettext_lazy("You stopped waiting."),
     "deleted": gettext_lazy("You deleted the picture."),
     "expired": gettext_lazy("The picture was removed: those of visitors are not kept for ever."),

@@ -18,7 +18,8 @@ CONSTRAINTS = {
     if isinstance(constraint, CheckConstraint | UniqueConstraint)
 }
 OF_FILES = set(re.findall(r'"(picture_file_\w+)"', (ROOT / "jobs/audit/files.py").read_text()))
-CHECKS = {check.name for check in audit.CHECKS} | OF_FILES
+OF_DATABASE = set(re.findall(r'"(database_\w+)"', (ROOT / "jobs/audit/database.py").read_text()))
+CHECKS = {check.name for check in audit.CHECKS} | OF_FILES | OF_DATABASE
 
 
 def named(entry: str, kind: str) -> list[str]:

@@ -191,7 +191,7 @@ def test_a_database_that_is_away_is_one_line(db, monkeypatch, now, capsys):
 
     monkeypatch.setattr("jobs.audit.violations", away)
     assert run_audit(now) == 2
-    assert capsys.readouterr().err == "audit: the database cannot be read (OperationalError)\n"
+    assert capsys.readouterr().err == "audit: the database cannot be used now (OperationalError)\n"
 
 
 def test_the_audit_writes_nothing(make, now):

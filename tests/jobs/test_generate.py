@@ -366,7 +366,9 @@ def test_an_outage_while_waiting_is_one_line_and_waiting_goes_on(
     meanwhile(set_report(away), lambda: None, lambda: None, set_report(real), *PICTURE)
     ended = run("a fox", "--wait", "--json")
     assert (ended.code, ended.json["state"]) == (0, "ready")
-    assert ended.err == "generate: the database is away (OperationalError); still waiting\n"
+    assert (
+        ended.err == "generate: the database cannot be used now (OperationalError); still waiting\n"
+    )
 
 
 def test_a_database_that_takes_no_order_is_one_line(run, sandbox, monkeypatch):
@@ -376,7 +378,9 @@ def test_a_database_that_takes_no_order_is_one_line(run, sandbox, monkeypatch):
     monkeypatch.setattr("jobs.commandline.order_picture", away)
     ended = run("a fox", "--json")
     assert (ended.code, ended.json["error"]) == (2, "database")
-    assert ended.err == ("generate: the database takes no order at the moment (OperationalError)\n")
+    assert ended.err == (
+        "generate: no order can be taken: the database cannot be used now (OperationalError)\n"
+    )
 
 
 def test_a_commit_whose_answer_was_lost_is_found_by_its_form(run, sandbox, monkeypatch):

@@ -4,13 +4,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+import time_machine
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from providers import ledger
 from providers.answers import Accepted, Failed, Listing, NoAnswer, Rejected, Run, Unknown, Why
 from providers.lost import SKEW, WIDE, CannotTell, Found, NotExecuted, find_lost, spans_of
-from providers.models import Call
+from providers.models import Call, Restore
 from providers.registry import Offer
 from tests.providers.calls import OFFER, open_call
 
@@ -320,3 +321,29 @@ def test_calls_that_were_lost_together_are_looked_for_in_one_list(lose, now):
 def test_no_list_is_asked_for_beyond_this_moment(lose, now):
     ((span, _),) = spans_of([lose()], now + SECOND)
     assert span.ends == now + SECOND + SKEW
+
+
+# After a restore
+
+
+@pytest.fixture
+def restored(now):
+    def at(seconds):
+        Restore.objects.create(restored_at=now + seconds * SECOND)
+
+    return at
+
+
+def test_a_call_that_is_older_than_the_restore_is_compared_with_no_list(lose, listed, restored):
+    call = lose()
+    restored(1)
+    assert tell(call, listed(1)) == "restored"
+
+
+def test_no_key_is_exclusive_until_lost_retention_is_over(lose, listed, restored, now, settings):
+    restored(-1)
+    call, retention = lose(), settings.LOST_RETENTION
+    with time_machine.travel(now + retention - 2 * SECOND):
+        assert tell(call, listed(1)) == "restored"
+    with time_machine.travel(now + retention + 2 * SECOND):
+        assert tell(call, listed(1)) == Found("gen_1")

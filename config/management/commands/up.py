@@ -24,9 +24,10 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: object) -> None:
         records = Records(settings.DATA_DIR)
         try:
-            preflight.check_everything(records)
+            was_replaced = preflight.check_everything(records)
             preflight.migrate()
             preflight.check_no_copy()
+            preflight.take_over_database(was_replaced=was_replaced)
             preflight.collect_static()
             text = banner()
             connections.close_all()

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError
 from django.utils import timezone
 
-from jobs import audit
+from jobs import audit, outages
 
 
 class Command(BaseCommand):
@@ -23,9 +23,9 @@ class Command(BaseCommand):
     def handle(self, **options: bool) -> None:
         try:
             found = list(audit.violations(timezone.now(), deep=options["deep"]))
-            orphans = list(audit.files.orphans())
+            orphans = [] if audit.finds_damage(found) else list(audit.files.orphans())
         except DatabaseError as exc:
-            self.stderr.write(f"audit: the database cannot be read ({type(exc).__name__})")
+            self.stderr.write(f"audit: the database {outages.describe(exc)}")
             sys.exit(2)
         write = self._write_json if options["json"] else self._write_lines
         write(found, orphans)

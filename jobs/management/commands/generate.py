@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from jobs import heartbeats, leases
+from jobs import heartbeats, leases, outages
 from jobs.commandline import NotOrdered, OrderInDoubt, order_from
 from jobs.models import Job
 from jobs.reports import report_of, report_of_new, report_of_none
@@ -102,7 +102,7 @@ class Command(BaseCommand):
             return report_of(job)
         except DatabaseError as exc:
             connection.close_if_unusable_or_obsolete()
-            self._warn_once(f"the database is away ({type(exc).__name__}); {self.goes_on}")
+            self._warn_once(f"the database {outages.describe(exc)}; {self.goes_on}")
             return last
 
     def _tell_events(self, job: Job) -> None:

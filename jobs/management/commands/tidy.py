@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 from django.utils import timezone
 
-from jobs import housekeeping
+from jobs import housekeeping, outages
 
 
 class Command(BaseCommand):
@@ -22,7 +22,7 @@ class Command(BaseCommand):
         try:
             self._tidy(**options)
         except DatabaseError as exc:
-            raise CommandError(f"the database cannot be used now ({exc})") from exc
+            raise CommandError(f"the database {outages.describe(exc)}") from exc
 
     def _tidy(self, **options: Any) -> None:
         now = timezone.now()

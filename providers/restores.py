@@ -1,0 +1,27 @@
+"""The database was restored from a backup: what was sent after the backup was made has no rows.
+
+So the provider's list shows runs that belong to none of our calls, and a provider may already have
+been asked in the place of another that failed.
+"""
+
+from datetime import datetime
+
+from django.conf import settings
+
+from providers.models import Call, Restore
+
+
+def last_restore_at() -> datetime | None:
+    return Restore.objects.order_by("-restored_at").values_list("restored_at", flat=True).first()
+
+
+def is_before_restore(call: Call) -> bool:
+    """What became of it after the backup was made is not known: it may have been sent elsewhere."""
+    return Restore.objects.filter(restored_at__gte=call.sent_at).exists()
+
+
+def hides_runs(call: Call, now: datetime) -> bool:
+    """Runs without rows may stand beside those of this call, so that no key counts as exclusive:
+    for LOST_RETENTION, and for good about calls that are older than the restore."""
+    lately = now - settings.LOST_RETENTION
+    return Restore.objects.filter(restored_at__gte=min(call.sent_at, lately)).exists()
