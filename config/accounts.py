@@ -36,7 +36,7 @@ def _read(name: str, like: ProviderAccount) -> ProviderAccount:
     return ProviderAccount(
         name=name,
         adapter=like.adapter,
-        base_url=env.read_url(f"{prefix}_BASE_URL", like.base_url),
+        base_url=env.read_base_url(f"{prefix}_BASE_URL", like.base_url),
         # Of the sandbox any name is a key; elsewhere a key is never shared by accident.
         key=env.read_secret(f"{prefix}_API_KEY") or (name if like.adapter == "sandbox" else ""),
         key_exclusive=env.read_bool(f"{prefix}_KEY_EXCLUSIVE", False),

@@ -18,14 +18,15 @@ env.load_dotenv(BASE_DIR / ".env")
 
 # Where it runs
 DATA_DIR = data_dir.prepare(Path(env.read_str("DATA_DIR", str(BASE_DIR / "data"))).absolute())
-HOST = env.read_str("HOST", "127.0.0.1")
+ANY_HOST = ("0.0.0.0", "::")
+HOST = env.read_host("HOST", "127.0.0.1")
 PORT = env.read_int("PORT", 8000, least=1, most=65535)
-PUBLIC_URL = env.read_url("PUBLIC_URL")
+PUBLIC_URL = env.read_site_url("PUBLIC_URL")
 PROXIES_ARE_SAID = bool(env.read_str("TRUSTED_PROXIES"))
 TRUSTED_PROXIES = env.read_int("TRUSTED_PROXIES", 0, most=10)
 NEW_VISITORS_A_DAY = env.read_int("NEW_VISITORS_A_DAY", 30, most=10**6)
 DATABASE_URL = env.read_secret("DATABASE_URL")
-REDIS_URL = env.read_url("REDIS_URL", schemes=("redis", "rediss"))
+REDIS_URL = env.read_redis_url("REDIS_URL")
 RATE_LIMITS = env.read_choice(
     "RATE_LIMITS", "REDIS" if REDIS_URL else "MEMORY", ("MEMORY", "REDIS", "OFF")
 )
@@ -36,8 +37,10 @@ SECRET_KEY = env.read_secret("SECRET_KEY") or data_dir.read_or_make_secret_key(D
 
 _public = urlsplit(PUBLIC_URL)
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
-ALLOWED_HOSTS += [name for name in (_public.hostname, HOST) if name and name != "0.0.0.0"]
-CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"] if PUBLIC_URL else []
+ALLOWED_HOSTS += [
+    env.bracketed(name) for name in (_public.hostname, HOST) if name and name not in ANY_HOST
+]
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL else []
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _public.scheme == "https"
 if _public.scheme == "https":
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
@@ -46,7 +49,7 @@ X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 
 # Mail is printed until there is a server for it.
-EMAIL_HOST = env.read_str("EMAIL_HOST")
+EMAIL_HOST = env.read_host("EMAIL_HOST")
 EMAIL_PORT = env.read_int("EMAIL_PORT", 587, least=1, most=65535)
 EMAIL_HOST_USER = env.read_str("EMAIL_USER")
 EMAIL_HOST_PASSWORD = env.read_secret("EMAIL_PASSWORD")
@@ -98,13 +101,13 @@ PROBE_TIMEOUT = env.read_seconds("PROBE_TIMEOUT", 8)
 
 # Providers: a named account each. The sandbox is a provider like any other.
 POLZA_API_KEY = env.read_secret("POLZA_API_KEY")
-POLZA_BASE_URL = env.read_url("POLZA_BASE_URL", "https://polza.ai/api")
+POLZA_BASE_URL = env.read_base_url("POLZA_BASE_URL", "https://polza.ai/api")
 SANDBOX_HOST = "127.0.0.1"
 SANDBOX_PORT = env.read_int("SANDBOX_PORT", min(PORT + 1, 65535), least=1, most=65535)
 SANDBOX_CERTFILE = env.read_file("SANDBOX_CERTFILE")
 SANDBOX_KEYFILE = env.read_file("SANDBOX_KEYFILE")
 _scheme = "https" if SANDBOX_CERTFILE else "http"
-SANDBOX_URL = env.read_url("SANDBOX_URL", f"{_scheme}://{SANDBOX_HOST}:{SANDBOX_PORT}")
+SANDBOX_URL = env.read_base_url("SANDBOX_URL", f"{_scheme}://{SANDBOX_HOST}:{SANDBOX_PORT}")
 SANDBOX_SECONDS = env.read_seconds("SANDBOX_SECONDS", 4)
 SANDBOX_MINUTE = env.read_seconds("SANDBOX_MINUTE", 60)
 SANDBOX_HOOKS = env.read_choice("SANDBOX_HOOKS", "HINT", ("HINT", "STANDARD", "ED25519"))

@@ -9,10 +9,12 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import connection
 
+from config.env import bracketed
 from config.supervisor.children import runs_sandbox
 
 ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-LOCAL_HOSTS = {"127.0.0.1", "::1", "localhost", *ANY_HOST}
+# Machines without IPv6 names know localhost as 127.0.0.1 alone, so ::1 is printed as it is.
+LOCAL_HOSTS = {"127.0.0.1", "localhost", *ANY_HOST}
 
 
 def site_answers() -> bool:
@@ -38,7 +40,7 @@ def banner() -> str:
 
 
 def addresses() -> str:
-    host = "localhost" if settings.HOST in LOCAL_HOSTS else settings.HOST
+    host = "localhost" if settings.HOST in LOCAL_HOSTS else bracketed(settings.HOST)
     local = f"http://{host}:{settings.PORT}"
     return f"{local} and {settings.PUBLIC_URL}" if settings.PUBLIC_URL else local
 

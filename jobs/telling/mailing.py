@@ -52,5 +52,6 @@ def again_at(tries: int, now: datetime) -> datetime | None:
 def headers(name: str) -> dict[str, str]:
     """Of a machine's mail. A second copy would have the same id."""
     site = urlsplit(settings.PUBLIC_URL).hostname
+    site = f"[IPv6:{site}]" if site and ":" in site else site
     domain = site or parseaddr(settings.DEFAULT_FROM_EMAIL)[1].rpartition("@")[2]
     return {"Auto-Submitted": "auto-generated", "Message-ID": f"<{name}@{domain}>"}

@@ -47,7 +47,7 @@ def test_a_secret_file_that_is_no_text_is_named(monkeypatch, tmp_path):
 def test_a_bad_address_is_refused_without_its_password(monkeypatch, value):
     monkeypatch.setenv("REDIS_URL", value)
     with pytest.raises(ImproperlyConfigured, match="REDIS_URL") as refused:
-        env.read_url("REDIS_URL", schemes=("redis",))
+        env.read_redis_url("REDIS_URL")
     assert "hunter2" not in str(refused.value)
 
 

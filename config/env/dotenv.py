@@ -1,0 +1,48 @@
+"""Reading a `.env` file."""
+
+import os
+import re
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+from config.env.values import read_text
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+COMMENT = re.compile(r"\s#")
+
+
+def load_dotenv(path: Path) -> None:
+    """Lines `NAME=value` of a `.env` file; what the environment already says wins."""
+    if not path.is_file():
+        return
+    found: dict[str, str] = {}
+    for number, line in enumerate(read_text(path.name, path).splitlines(), start=1):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        name, equals, value = line.removeprefix("export ").partition("=")
+        name = name.strip()
+        if not equals or not NAME.fullmatch(name):
+            raise ImproperlyConfigured(f"{path.name} line {number} is not NAME=value")
+        if name in found:
+            raise ImproperlyConfigured(f"{path.name} line {number} sets {name} a second time")
+        try:
+            found[name] = _unquoted(value)
+        except ValueError as exc:
+            raise ImproperlyConfigured(f"{path.name} line {number}: {name} {exc}") from None
+    for name, value in found.items():
+        os.environ.setdefault(name, value)
+
+
+def _unquoted(value: str) -> str:
+    """Without its quotation marks, or without the comment that follows a blank."""
+    text = value.strip()
+    if not text.startswith(('"', "'")):
+        return COMMENT.split(value, maxsplit=1)[0].strip()
+    inside, mark, rest = text[1:].partition(text[0])
+    if not mark:
+        raise ValueError("has a quotation mark that is not closed")
+    if rest.strip() and not COMMENT.match(rest):
+        raise ValueError("has something after its closing quotation mark")
+    return inside

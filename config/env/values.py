@@ -1,0 +1,131 @@
+"""Typed readers of single values. Each names the variable and what it wants when it fails.
+
+`NAME_FILE` may stand in for any secret `NAME`: the value is then read from that file.
+"""
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+TRUE_WORDS = {"1", "true", "yes", "on"}
+FALSE_WORDS = {"0", "false", "no", "off", ""}
+LONGEST_FILE = 2**16
+LONGEST_SHOWN = 80
+
+
+def read_text(name: str, path: Path) -> str:
+    """`name` is what a person calls it. A byte order mark is no part of the text."""
+    try:
+        if path.exists() and not path.is_file():
+            raise ImproperlyConfigured(f"{name}: {path} is not a file")
+        with path.open("rb") as file:
+            content = file.read(LONGEST_FILE + 1)
+        if len(content) > LONGEST_FILE:
+            raise ImproperlyConfigured(f"{name}: {path} is larger than {LONGEST_FILE} bytes")
+        text = content.decode("utf-8-sig")
+    except OSError as exc:
+        raise ImproperlyConfigured(f"{name}: cannot read {path}: {exc.strerror}") from exc
+    except UnicodeDecodeError:
+        raise ImproperlyConfigured(f"{name}: {path} is no text in UTF-8") from None
+    if "\0" in text:
+        raise ImproperlyConfigured(f"{name}: {path} is no text")
+    return text
+
+
+def read_str(name: str, default: str = "") -> str:
+    return _checked(name, os.environ.get(name, "").strip()) or default
+
+
+def _checked(name: str, value: str) -> str:
+    """Such a character is pasted by accident and seen by nobody."""
+    if not value.isprintable():
+        raise ImproperlyConfigured(f"{name} holds a line break or an invisible character")
+    return value
+
+
+def read_secret(name: str) -> str:
+    path = read_str(f"{name}_FILE")
+    if not path:
+        return read_str(name)
+    if read_str(name):
+        raise ImproperlyConfigured(f"{name} and {name}_FILE are both set; leave one out")
+    value = _checked(f"{name}_FILE", read_text(f"{name}_FILE", Path(path)).strip())
+    if not value:
+        raise ImproperlyConfigured(f"{name}_FILE: {path} is empty")
+    return value
+
+
+def shown(value: str) -> str:
+    """A value in a message of one line."""
+    return repr(value if len(value) <= LONGEST_SHOWN else f"{value[:LONGEST_SHOWN]}…")
+
+
+def read_file(name: str) -> str:
+    """The path of a file that can be read, or the empty string."""
+    file = read_str(name)
+    try:
+        if file and Path(file).exists() and not Path(file).is_file():
+            raise ImproperlyConfigured(f"{name}: {file} is not a file")
+        if file:
+            Path(file).open("rb").close()
+    except OSError as exc:
+        raise ImproperlyConfigured(f"{name}: cannot read {file}: {exc.strerror}") from exc
+    return file
+
+
+def read_bool(name: str, default: bool) -> bool:
+    if name not in os.environ:
+        return default
+    word = read_str(name)
+    if word.lower() in TRUE_WORDS:
+        return True
+    if word.lower() in FALSE_WORDS:
+        return False
+    raise ImproperlyConfigured(f"{name} must be yes or no, not {shown(word)}")
+
+
+def read_int(name: str, default: int, *, least: int = 0, most: int = 10**9) -> int:
+    text = read_str(name, str(default))
+    try:
+        value = int(text)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} must be a whole number, not {shown(text)}") from None
+    if not least <= value <= most:
+        raise ImproperlyConfigured(f"{name} must be from {least} to {most}, not {shown(text)}")
+    return value
+
+
+def read_seconds(name: str, default: float, *, least: float = 0.01, most: float = 1e8) -> float:
+    text = read_str(name, str(default))
+    try:
+        value = float(text)
+    except ValueError:
+        raise ImproperlyConfigured(
+            f"{name} must be a number of seconds, not {shown(text)}"
+        ) from None
+    if not least <= value <= most:
+        raise ImproperlyConfigured(
+            f"{name} must be from {least} to {most} seconds, not {shown(text)}"
+        )
+    return value
+
+
+def read_lag(name: str) -> timedelta | None:
+    """Seconds, or None when nothing is said: nobody knows."""
+    return timedelta(seconds=read_seconds(name, 0)) if read_str(name) else None
+
+
+def read_choice(name: str, default: str, choices: tuple[str, ...]) -> str:
+    """One of a few words, which are upper case here and may be written in any."""
+    value = read_str(name, default).upper()
+    if value not in choices:
+        raise ImproperlyConfigured(
+            f"{name} must be one of {', '.join(choices)}, not {shown(value)}"
+        )
+    return value
+
+
+def read_words(name: str, default: str = "") -> list[str]:
+    return [word.strip() for word in read_str(name, default).split(",") if word.strip()]

@@ -1,0 +1,28 @@
+"""The settings of a site as its environment makes them, read in this process."""
+
+import os
+import runpy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+KEPT = ("PATH", "HOME", "LANG", "TMPDIR")
+
+
+def read_settings(folder: Path, **environment: str) -> dict:
+    """Raises what a start would stop with. Nothing of the tests' own environment counts."""
+    with _environment({"DATA_DIR": str(folder / "data")} | environment):
+        return runpy.run_path(str(ROOT / "config" / "settings.py"))
+
+
+@contextmanager
+def _environment(environment: dict[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    try:
+        os.environ.clear()
+        os.environ.update({name: before[name] for name in KEPT if name in before} | environment)
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
