@@ -1,10 +1,13 @@
 """System checks with stable ids: what can be wrong with a set-up that still starts."""
 
+from collections.abc import Collection
+
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Warning, register
-from django.db import connection
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.db import DEFAULT_DB_ALIAS, connection
 
 from config.accounts import prefix_of
+from config.db.inspection import find_faults
 from providers import registry
 
 
@@ -44,6 +47,16 @@ def check_database(**kwargs: object) -> list[CheckMessage]:
                 )
             ]
     return []
+
+
+@register(Tags.database)
+def check_stored_text(
+    databases: Collection[str] | None = None, **kwargs: object
+) -> list[CheckMessage]:
+    """Runs with `migrate` and `check --database default`; `up` refuses by itself."""
+    if DEFAULT_DB_ALIAS not in (databases or ()):
+        return []
+    return [Error(f"DATABASE_URL: {fault}", id="counterfoil.E013") for fault in find_faults()]
 
 
 @register(deploy=True)

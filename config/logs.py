@@ -34,8 +34,9 @@ def _lines(error: BaseException | None) -> Iterator[str]:
 
 
 class FewRefusals(logging.Filter):
-    """Of requests that were refused (4xx) so many lines a minute; the next one says how many had
-    none. Ours are all logged, and so is whatever broke."""
+    """Of requests that were refused (4xx, or 503 in an outage) so many lines a minute, each without
+    a traceback; the next one says how many had none. Ours are all logged, and so is whatever
+    broke."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,8 +44,11 @@ class FewRefusals(logging.Filter):
         self._minute = self._written = self._left_out = 0
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if not 400 <= getattr(record, "status_code", 0) < 500:
+        status = getattr(record, "status_code", 0)
+        # The pool writes a line for each attempt to connect, and for each session it replaces.
+        if not (400 <= status < 500 or status == 503 or record.name == "psycopg.pool"):
             return True
+        record.exc_info = None
         with self._lock:
             return self._has_room(record)
 

@@ -11,6 +11,7 @@ from django.utils.crypto import salted_hmac
 
 from config import data_dir, env
 from config.accounts import read_more
+from config.db import options as db
 from providers.accounts import ProviderAccount
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -171,6 +172,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "config.csp.content_security_policy",
+    "config.caching.keep_no_page",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -217,35 +219,29 @@ SQLITE = {
 }
 
 
+# 60 s in workers (0 makes the queue reconnect at every poll); the web process sets 0, since a
+# thread of its own serves each request there.
+CONN_MAX_AGE = env.read_int("CONN_MAX_AGE", 60)
+# The web process alone has a pool: a thousand people who come at once, after a restart say, share
+# these connections instead of asking the server for a thousand.
+DATABASE_POOL = env.read_int("DATABASE_POOL", 0, most=1000)
+
+
 def _database() -> dict:
     if not DATABASE_URL:
-        return dict(SQLITE)
+        return {**SQLITE, "CONN_MAX_AGE": CONN_MAX_AGE}
     try:
         database = dj_database_url.parse(DATABASE_URL)
     except ValueError as exc:
         raise ImproperlyConfigured(f"DATABASE_URL cannot be read: {type(exc).__name__}") from None
     if database["ENGINE"].endswith("sqlite3"):
-        return {**SQLITE, "NAME": database["NAME"]}
+        return {**SQLITE, "NAME": database["NAME"], "CONN_MAX_AGE": CONN_MAX_AGE}
     if not database["ENGINE"].endswith("postgresql"):
         raise ImproperlyConfigured("DATABASE_URL must be postgres://... or sqlite:///...")
-    return dict(database)
+    return db.postgresql(dict(database), pool_size=DATABASE_POOL, max_age=CONN_MAX_AGE)
 
 
 DATABASES = {"default": _database()}
-# 60 s in workers (0 makes the queue reconnect at every poll); the web process sets 0, since a
-# thread of its own serves each request there.
-DATABASES["default"]["CONN_MAX_AGE"] = env.read_int("CONN_MAX_AGE", 60)
-# The web process alone has a pool: a thousand people who come at once, after a restart say, share
-# these connections instead of asking the server for a thousand.
-DATABASE_POOL = env.read_int("DATABASE_POOL", 0, most=1000)
-if DATABASE_POOL and DATABASES["default"]["ENGINE"].endswith("postgresql"):
-    DATABASES["default"]["CONN_MAX_AGE"] = 0
-    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-    DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {
-        "min_size": 1,
-        "max_size": DATABASE_POOL,
-        "timeout": 10,
-    }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES = {

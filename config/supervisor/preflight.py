@@ -1,6 +1,5 @@
 """What must be right before anything is started. Each failure is one line that names the thing."""
 
-import os
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from django.db import connection
 from django.db.migrations.exceptions import InconsistentMigrationHistory
 from django.utils import timezone
 
+from config.db.inspection import find_faults
 from config.supervisor.children import runs_sandbox, say
 from config.supervisor.records import Records
 from jobs import copies, restores
@@ -136,11 +136,13 @@ def refuse_malformed(file: Path, *, is_suspect: bool) -> None:
 
 
 def check_database() -> None:
-    os.environ.setdefault("PGCONNECT_TIMEOUT", str(CONNECT_TIMEOUT))
     try:
         connection.ensure_connection()
+        faults = list(find_faults())
     except DatabaseError as exc:
         raise Refused(f"{database_setting()} cannot be opened: {first_line(exc)}") from exc
+    if faults:
+        raise Refused(f"{database_setting()}: {faults[0]}")
 
 
 def database_setting() -> str:
@@ -188,12 +190,16 @@ def nobody_else_migrating() -> Iterator[None]:
     if connection.vendor != "postgresql":
         yield
         return
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
-        try:
-            yield
-        finally:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [MIGRATION_LOCK])
+    # The lock of a transaction, on a connection of its own: behind a pooler a session is not ours.
+    holder = connection.copy()
+    try:
+        holder.set_autocommit(False)
+        with holder.cursor() as cursor:
+            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [MIGRATION_LOCK])
+        yield
+    finally:
+        holder.close()
 
 
 def take_over_database(*, was_replaced: bool) -> None:

@@ -4,6 +4,7 @@
 because nothing was heard for so long that it is better to look.
 """
 
+import logging
 import time
 from typing import Protocol
 
@@ -12,8 +13,13 @@ from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connection
 
 from jobs.changes import LIVE_CHANNEL
 
+log = logging.getLogger(__name__)
+
 SQLITE_LOOK_EVERY = 0.008
 LOOK_ANYWAY_AFTER = 5.0
+# Behind a pooler nothing is heard.
+POOLED_LOOK_EVERY = 0.5
+IDLE_TIMEOUT_SINCE = 140_000
 
 
 class Watcher(Protocol):
@@ -50,9 +56,13 @@ class PostgresWatcher:
 
     def __init__(self) -> None:
         self._listening: psycopg.Connection | None = None
+        self._is_pooled = False
         self._looked_at = 0.0
 
     def wait(self, seconds: float) -> bool:
+        if self._is_pooled:
+            time.sleep(POOLED_LOOK_EVERY)
+            return True
         try:
             if self._listening is None:
                 self._listening = self._listen()
@@ -76,6 +86,15 @@ class PostgresWatcher:
         for name in ("cursor_factory", "context", "server_side_binding"):
             parameters.pop(name, None)
         listening = psycopg.connect(**parameters, autocommit=True)
+        found = listening.execute("SELECT pg_backend_pid()").fetchone()
+        # A pooler answers the handshake with a process id of its own.
+        if found and found[0] != listening.info.backend_pid:
+            self._is_pooled = True
+            log.warning("The pooler of DATABASE_URL cannot LISTEN: live pages look twice a second")
+            return listening
+        # It is silent for as long as nothing happens.
+        if listening.info.server_version >= IDLE_TIMEOUT_SINCE:
+            listening.execute("SET idle_session_timeout = 0")
         listening.execute(f"LISTEN {LIVE_CHANNEL}")
         return listening
 

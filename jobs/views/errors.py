@@ -10,14 +10,16 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
-from django.utils.cache import patch_cache_control
 from django.utils.translation import gettext as _
 
 from jobs.context import theme_of
 from jobs.database.integrity import is_damage
-from jobs.outages import OUTAGES, describe
+from jobs.outages import OUTAGES
 
 log = logging.getLogger(__name__)
+
+# SQLSTATE of PostgreSQL: a read-only transaction, a full disk.
+UNWRITABLE = ("25006", "53100")
 
 
 class NotHere(Http404):
@@ -46,8 +48,6 @@ def broken(request: HttpRequest) -> HttpResponse:
     error = sys.exc_info()[1]
     is_damaged = is_damage(error)
     is_outage = is_damaged or isinstance(error, OUTAGES)
-    if is_outage and error:
-        log.error("The database %s", describe(error))
     passes = is_outage and not is_damaged
     context = {
         "title": _("Try again in a minute") if passes else _("Something went wrong"),
@@ -58,16 +58,28 @@ def broken(request: HttpRequest) -> HttpResponse:
     response = HttpResponse(render_to_string("500.html", context))
     response.status_code = 503 if is_outage else 500
     if is_outage:
+        log.error("The database cannot be used: %s", _cause(error), extra={"status_code": 503})
+        # Django would add a line of its own, with the traceback.
+        response._has_been_logged = True  # type: ignore[attr-defined]
         response["Retry-After"] = "60"
     return response
 
 
+def _cause(error: BaseException | None) -> str:
+    """The SQLSTATE, where there is one: the text may quote what somebody wrote."""
+    if is_damage(error):
+        return "it is malformed"
+    state = getattr(error and error.__cause__, "sqlstate", None)
+    return f"{type(error).__name__}, {state}" if state else type(error).__name__
+
+
 def _outage(error: BaseException | None) -> str:
-    """Reachable but full or read-only, or not reachable at all: both pass, and nothing is lost."""
+    """Reachable but full or read-only, or not reachable at all: both pass, and nothing is lost.
+    A server speaks its operator's language, so its SQLSTATE is what counts."""
     if is_damage(error):
         return _("The database of this site is damaged. Staff must look at it.")
-    text = str(error).lower()
-    if any(word in text for word in ("readonly", "read-only", "full", "space")):
+    text = f"{error} {getattr(error and error.__cause__, 'sqlstate', '')}".lower()
+    if any(word in text for word in ("readonly", "read-only", "full", "space", *UNWRITABLE)):
         return _(
             "The database is not writable at the moment. Nothing was lost; try again in a minute."
         )
@@ -77,6 +89,4 @@ def _outage(error: BaseException | None) -> str:
 
 
 def _page(request: HttpRequest, status: int, title: str, says: str) -> HttpResponse:
-    response = render(request, "error.html", {"title": title, "says": says}, status=status)
-    patch_cache_control(response, private=True, no_cache=True)
-    return response
+    return render(request, "error.html", {"title": title, "says": says}, status=status)

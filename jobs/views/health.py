@@ -1,24 +1,11 @@
 """For machines: does the process live, and can the site do its work. No page, no quota."""
 
-import logging
-import threading
-from collections.abc import Callable
-
-from django.db import Error, connection
-from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from jobs import heartbeats
-from jobs.database.integrity import is_damage
 from jobs.live.hub import open_streams
-from jobs.outages import describe
-
-log = logging.getLogger(__name__)
-
-_migrated = threading.Event()
+from jobs.readiness import readiness, sentences
 
 
 @never_cache
@@ -31,39 +18,8 @@ def healthz(request: HttpRequest) -> JsonResponse:
 @never_cache
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 when pictures can be ordered and made, otherwise 503 naming what is missing."""
-    found = {name: _holds(check) for name, check in READY.items()}
-    ready = all(found.values())
-    return JsonResponse({"ready": ready, **found}, status=200 if ready else 503)
-
-
-def _holds(check: Callable[[], bool]) -> bool:
-    try:
-        return check()
-    except Error as exc:
-        if is_damage(exc):
-            log.error("The database %s", describe(exc))
-        return False
-
-
-def _database() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
-    return True
-
-
-def _migrations() -> bool:
-    """Looking costs as much as a page. What this process has found complete stays so."""
-    if not _migrated.is_set():
-        executor = MigrationExecutor(connection)
-        if not executor.migration_plan(executor.loader.graph.leaf_nodes()):
-            _migrated.set()
-    return _migrated.is_set()
-
-
-READY: dict[str, Callable[[], bool]] = {
-    "database": _database,
-    "migrations": _migrations,
-    "ticker": lambda: heartbeats.ticker_is_alive(timezone.now()),
-    "workers": lambda: heartbeats.cluster_is_alive(timezone.now()),
-}
+    """200 when pictures can be ordered and made, otherwise 503 and in words what is missing."""
+    found = readiness.look()
+    missing = sentences(found)
+    answer = {"ready": not missing, **found, "missing": missing}
+    return JsonResponse(answer, status=503 if missing else 200)

@@ -10,7 +10,6 @@ import math
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.cache import patch_cache_control
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -38,7 +37,6 @@ def bare_limited_page(request: HttpRequest, limited: Limited) -> HttpResponse:
 
 def _dated(response: HttpResponse, limited: Limited) -> HttpResponse:
     response["Retry-After"] = str(limited.seconds)
-    patch_cache_control(response, private=True, no_cache=True)
     return response
 
 

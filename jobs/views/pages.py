@@ -3,7 +3,7 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.cache import patch_cache_control, patch_vary_headers
+from django.utils.cache import patch_vary_headers
 
 from jobs.htmx import wants_part
 from jobs.words.wording import MESSAGES
@@ -14,12 +14,10 @@ STOP_POLLING = 286
 def show(
     request: HttpRequest, page: str, *, part: str, context: dict[str, object], status: int = 200
 ) -> HttpResponse:
-    """Every page is one person's own, so no cache in between may keep it."""
     as_part = wants_part(request)
     template = part if as_part else page
     response = render(request, template, {**context, "as_part": as_part}, status=status)
     patch_vary_headers(response, ("HX-Request", "Cookie"))
-    patch_cache_control(response, private=True, no_cache=True)
     return response
 
 

@@ -315,7 +315,7 @@ class TestRefusal:
         assert "HX-Retarget" not in refused
 
     def test_nobody_in_between_keeps_it(self, clock):
-        assert "no-cache" in self.refused()["Cache-Control"]
+        assert "no-store" in self.refused()["Cache-Control"]
 
     def test_a_webhook_is_not_counted_with_the_pages_of_its_network(self, clock):
         knock(many=2001)

@@ -1,0 +1,39 @@
+"""What a browser may keep. A page is one person's own: whoever comes after them on the same machine
+must not see it, neither from the cache nor by the Back button.
+
+`no-store` is what keeps a page out of a browser's back/forward cache; `Clear-Site-Data` does not.
+A part that htmx asked for is shown by no Back button. It is asked for anew each time.
+"""
+
+from collections.abc import Callable
+
+from asgiref.sync import iscoroutinefunction
+from django.http import HttpRequest, HttpResponse
+from django.utils.decorators import sync_and_async_middleware
+
+PAGE = "private, no-store"
+PART = "private, no-cache"
+
+
+@sync_and_async_middleware
+def keep_no_page(get_response: Callable):
+    """Outside of all that may answer, so that errors have it too. A view's own word stands."""
+
+    async def later(request: HttpRequest) -> HttpResponse:
+        return _with_caching(request, await get_response(request))
+
+    def now(request: HttpRequest) -> HttpResponse:
+        return _with_caching(request, get_response(request))
+
+    return later if iscoroutinefunction(get_response) else now
+
+
+def _with_caching(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    if response.headers.get("Content-Type", "").startswith("text/html"):
+        response.headers.setdefault("Cache-Control", PART if _is_part(request) else PAGE)
+    return response
+
+
+def _is_part(request: HttpRequest) -> bool:
+    asked = request.headers
+    return "HX-Request" in asked and "HX-History-Restore-Request" not in asked

@@ -1,0 +1,31 @@
+"""How the site connects to PostgreSQL. What the query of DATABASE_URL says wins, where it is the
+operator's to decide."""
+
+from psycopg import IsolationLevel
+
+# A host that lost its power sends no reset: without these a statement waits for minutes.
+NETWORK = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+}
+
+
+def postgresql(database: dict, *, pool_size: int, max_age: int) -> dict:
+    options = {**NETWORK, **database.get("OPTIONS", {})}
+    options["isolation_level"] = IsolationLevel.READ_COMMITTED
+    found = {**database, "ENGINE": "config.db.postgresql", "OPTIONS": options}
+    found["CONN_MAX_AGE"] = max_age
+    if pool_size:
+        found["CONN_MAX_AGE"] = 0
+        # A failed attempt to connect ends soon, so that the next request tries at once instead of
+        # waiting for a delay that doubled all through an outage.
+        options["pool"] = {
+            "min_size": 1,
+            "max_size": pool_size,
+            "timeout": 10,
+            "reconnect_timeout": 1,
+        }
+    return found

@@ -1,0 +1,56 @@
+"""Which errors end a session, and the parameters that every session of the site runs with."""
+
+import time
+
+import psycopg
+
+READ_ONLY = "25006"
+CANCELED = "57014"
+# Connection exceptions, and what an operator or a shutdown does (57P01 to 57P05).
+ENDING_CLASSES = ("08", "57")
+
+# Defaults of a role or a database that would break the site, or cost a paid call its row.
+PARAMETERS = {
+    "default_transaction_isolation": "read committed",
+    "default_transaction_deferrable": "off",
+    "statement_timeout": "0",
+    "lock_timeout": "0",
+    "idle_in_transaction_session_timeout": "0",
+    "datestyle": "ISO, MDY",
+    "intervalstyle": "postgres",
+    "standard_conforming_strings": "on",
+}
+# Behind a pooler a session of ours is not one of the server, and nothing set would stay with us.
+SET_PARAMETERS = """
+    SELECT set_config(name, value, false)
+    FROM (VALUES {}) AS ours (name, value)
+    WHERE pg_backend_pid() = %s
+    AND (name <> 'synchronous_commit' OR current_setting(name) = 'off')
+"""
+
+
+def ends_session(error: BaseException | None) -> bool:
+    """True when the session is of no use after this error, whether or not it still answers."""
+    if not isinstance(error, psycopg.Error):
+        return False
+    state = error.sqlstate or ""
+    if state == CANCELED:
+        return False
+    is_fatal = error.diag.severity_nonlocalized in ("FATAL", "PANIC")
+    return is_fatal or state == READ_ONLY or state.startswith(ENDING_CLASSES)
+
+
+def configure(connection: psycopg.Connection) -> None:
+    """A new session takes our parameters, in one round trip."""
+    connection.opened_at = time.monotonic()  # type: ignore[attr-defined]
+    # A call row that was committed must survive a crash; stronger settings than `on` stay.
+    wanted = {**PARAMETERS, "synchronous_commit": "on"}
+    rows = ", ".join(["(%s, %s)"] * len(wanted))
+    values = [text for pair in wanted.items() for text in pair]
+    connection.execute(SET_PARAMETERS.format(rows), [*values, connection.info.backend_pid])
+
+
+def is_pooled(connection: psycopg.Connection) -> bool:
+    """A pooler such as PgBouncer stands in between: it answers with a process id of its own."""
+    row = connection.execute("SELECT pg_backend_pid()").fetchone()
+    return row is not None and row[0] != connection.info.backend_pid

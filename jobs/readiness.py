@@ -1,0 +1,147 @@
+"""Whether the site can take an order and make a picture, each need tried as an order would.
+
+Asked from outside without any limit, so one look a second answers everybody.
+"""
+
+import os
+import secrets
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import Error, connection, transaction
+from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from jobs import heartbeats
+from jobs.models import Heartbeat
+
+LOOK_EVERY = 1.0
+# An order may wait longer for a lock; a probe must not.
+WITHIN_MS = 2000
+
+_migrated = threading.Event()
+
+
+@dataclass(frozen=True)
+class Need:
+    name: str
+    holds: Callable[[], bool]
+    missing: Promise | str
+    """Said when it does not hold."""
+    asks_database: bool = True
+
+
+class Readiness:
+    """The last look, and the turn of whoever looks next."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._found: dict[str, bool] = {}
+        self._looked_at = float("-inf")
+
+    def look(self) -> dict[str, bool]:
+        """Each need by name. Others wait while one looks, and share what it found."""
+        with self._turn:
+            if time.monotonic() - self._looked_at >= LOOK_EVERY:
+                self._found = find_all()
+                self._looked_at = time.monotonic()
+            return self._found
+
+    def forget(self) -> None:
+        self._looked_at = float("-inf")
+
+
+def find_all() -> dict[str, bool]:
+    """Nothing more is asked of a database that does not answer: each question could wait long."""
+    found: dict[str, bool] = {}
+    for need in NEEDS:
+        may_ask = found.get("database", True) or not need.asks_database
+        found[need.name] = may_ask and _holds(need)
+    return found
+
+
+def sentences(found: dict[str, bool]) -> list[str]:
+    return [str(need.missing) for need in NEEDS if not found[need.name]]
+
+
+def _holds(need: Need) -> bool:
+    try:
+        with _impatient() if need.asks_database else nullcontext():
+            return need.holds()
+    except (Error, OSError):
+        return False
+
+
+def _answers() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return True
+
+
+def _takes_writes() -> bool:
+    """Writes a row that nobody else can wait for, and takes it back."""
+    with transaction.atomic():
+        Heartbeat.objects.create(name=f"probe-{secrets.token_hex(6)}")
+        transaction.set_rollback(True)
+    return True
+
+
+@contextmanager
+def _impatient() -> Iterator[None]:
+    """Nothing in here waits for long: not for a row or a table, nor for SQLite's writer."""
+    if connection.vendor == "postgresql":
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL statement_timeout = {WITHIN_MS}")
+            yield
+        return
+    usual = settings.DATABASES["default"]["OPTIONS"]["timeout"] * 1000
+    with connection.cursor() as cursor:
+        cursor.execute(f"PRAGMA busy_timeout = {WITHIN_MS}")
+        try:
+            yield
+        finally:
+            cursor.execute(f"PRAGMA busy_timeout = {usual}")
+
+
+def _is_migrated() -> bool:
+    """Looking costs as much as a page. What this process has found complete stays so."""
+    if not _migrated.is_set():
+        executor = MigrationExecutor(connection)
+        if not executor.migration_plan(executor.loader.graph.leaf_nodes()):
+            _migrated.set()
+    return _migrated.is_set()
+
+
+def _has_room() -> bool:
+    """For the largest picture there may be. The file has no name, so nobody else finds it."""
+    settings.MEDIA_ROOT.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=settings.MEDIA_ROOT) as file:
+        file.write(b"room?")
+        file.flush()
+        disk = os.fstatvfs(file.fileno())
+    return disk.f_bavail * disk.f_frsize >= settings.FETCH_MAX_BYTES
+
+
+NEEDS = (
+    Need("database", _answers, _("The database does not answer.")),
+    Need("writes", _takes_writes, _("The database takes no writes, so nothing can be ordered.")),
+    Need("migrations", _is_migrated, _("The database is not migrated.")),
+    Need(
+        "storage",
+        _has_room,
+        _("DATA_DIR has no room for pictures, or is not writable."),
+        asks_database=False,
+    ),
+    Need("ticker", lambda: heartbeats.ticker_is_alive(timezone.now()), _("The ticker is silent.")),
+    Need(
+        "workers", lambda: heartbeats.cluster_is_alive(timezone.now()), _("The workers are silent.")
+    ),
+)
+readiness = Readiness()
