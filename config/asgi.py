@@ -1,18 +1,18 @@
 """The web process's entry point."""
 
 import os
-import warnings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # Each request runs in a thread of its own here, so a kept connection would never be used again.
 os.environ.setdefault("CONN_MAX_AGE", "0")
 os.environ.setdefault("DATABASE_POOL", "20")
 
-from django.core.asgi import get_asgi_application
+import django
 
-from config.bodies import bounded
+django.setup(set_prefix=False)
 
-# Said of the static files: WhiteNoise reads them whole, and they are small.
-warnings.filterwarnings("ignore", "StreamingHttpResponse must consume synchronous iterators")
+from config.answers import unstalled  # noqa: E402
+from config.bodies import bounded  # noqa: E402
+from config.handler import Handler  # noqa: E402
 
-application = bounded(get_asgi_application())
+application = bounded(unstalled(Handler()))

@@ -75,6 +75,15 @@ class Web:
         leader = psutil.Process(self.process.pid)
         return [leader, *leader.children(recursive=True)]
 
+    def connections(self) -> int:
+        """Those the server holds."""
+        held = self.worker().net_connections("tcp")
+        return sum(
+            1
+            for one in held
+            if one.status == psutil.CONN_ESTABLISHED and one.laddr.port == self.port
+        )
+
     def worker(self) -> psutil.Process:
         """The process that answers: of all below the server the one with the most memory."""
         return max(self.processes()[1:], key=lambda one: one.memory_info().rss)
@@ -106,6 +115,7 @@ def web_process(
     web = Web(port, folder, process, environment)
     try:
         wait_until(lambda: process.poll() is not None or web.get("/healthz", seconds=2)[0] == 200)
+        assert process.poll() is None, web.logs()
         yield web
     finally:
         for each in web.sockets:
@@ -130,7 +140,9 @@ def _collected() -> Path:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    below = psutil.Process(process.pid).children(recursive=True)
+    below: list[psutil.Process] = []
+    with suppress(psutil.NoSuchProcess):
+        below = psutil.Process(process.pid).children(recursive=True)
     process.terminate()
     with suppress(subprocess.TimeoutExpired):
         process.wait(10)

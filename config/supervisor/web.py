@@ -3,12 +3,13 @@ as many open pages as the machine lets it."""
 
 import multiprocessing
 
-from config.supervisor import open_files, tether
+from config.supervisor import listener, open_files, tether
 
 _server = multiprocessing.parent_process()
 if _server is not None and _server.pid:
     tether.tie_to(_server.pid)
 open_files.raise_limit()
+listener.bound_readers()
 
 from config.asgi import application  # noqa: E402
 

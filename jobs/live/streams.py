@@ -4,7 +4,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator
 
-from asgiref.sync import SyncToAsync, sync_to_async
+from asgiref.sync import sync_to_async
 from django.db import connections
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.views.decorators.http import require_GET
@@ -52,7 +52,6 @@ async def _events(
     here: Hub, job_id: uuid.UUID, account_id: int, standing: Standing | None = None
 ) -> AsyncIterator[bytes]:
     """Subscribes when it is first read, so that a stream nobody reads leaves nothing behind."""
-    _give_thread_back()
     # Of a crowd that came at once each one found a place to be free.
     if here.is_full:
         yield close("full")
@@ -94,12 +93,3 @@ def _viewer_left() -> bool:
     answer or news came at the same moment; that the task was cancelled it still knows."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-def _give_thread_back() -> None:
-    """Django keeps a thread for each request until its answer ends: for a stream, minutes."""
-    context = SyncToAsync.thread_sensitive_context.get(None)
-    executor = SyncToAsync.context_to_thread_executor.pop(context, None) if context else None
-    if executor:
-        executor.submit(connections.close_all)
-        executor.shutdown(wait=False)

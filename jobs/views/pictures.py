@@ -1,18 +1,15 @@
 """Ordering a picture, looking at one, and its file: which goes out by a check of the owner, never
 by its path."""
 
-import asyncio
 import math
 import os
 import uuid
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.core.handlers.asgi import ASGIRequest
-from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -42,7 +39,6 @@ from quotas.models import Kind
 from quotas.networks import counted_network_of
 
 SHOWABLE = {media_type for media_type, _extension in TYPES.values()}
-CHUNK = 64 * 1024
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -89,8 +85,7 @@ def picture_file(request: HttpRequest, picture_id: uuid.UUID) -> HttpResponseBas
     disposition = content_disposition_header("download" in request.GET, _file_name(picture))
     file = _open(picture)
     size = os.fstat(file.fileno()).st_size
-    response = _stream(request, file)
-    response["Content-Type"] = picture.media_type
+    response = FileResponse(file, content_type=picture.media_type)
     response["Content-Length"] = str(size)
     response["Content-Disposition"] = str(disposition)
     response["X-Content-Type-Options"] = "nosniff"
@@ -200,19 +195,6 @@ def _open(picture: Picture) -> BinaryIO:
         return path.open("rb")
     except OSError:
         raise NotHere(_("The file of this picture is missing. Staff must look at it.")) from None
-
-
-def _stream(request: HttpRequest, file: BinaryIO) -> FileResponse | StreamingHttpResponse:
-    if isinstance(request, ASGIRequest):
-        return StreamingHttpResponse(_chunks(file))
-    return FileResponse(file)
-
-
-async def _chunks(file: BinaryIO) -> AsyncIterator[bytes]:
-    """Under ASGI a plain file would be read into memory whole."""
-    with file:
-        while chunk := await asyncio.to_thread(file.read, CHUNK):
-            yield chunk
 
 
 def _file_name(picture: Picture) -> str:

@@ -1,10 +1,6 @@
 """A picture and its file go to its owner alone, whole, under the right type."""
 
-from pathlib import Path
-
 import pytest
-from asgiref.sync import async_to_sync
-from django.test import AsyncClient
 
 from jobs.models import Picture
 from tests import rows
@@ -86,23 +82,6 @@ def test_row_that_points_outside_the_folder_shows_nothing(ana_client, picture, m
 def test_type_that_a_browser_might_run_is_not_shown(ana_client, picture):
     Picture.objects.filter(pk=picture.pk).update(media_type="text/html")
     assert ana_client.get(file_of(picture)).status_code == 404
-
-
-@pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_file_is_streamed_in_pieces_under_asgi(ana, account, now, media):
-    content = rows.a_picture() * 2000
-    picture = rows.ready(account, now).pictures.get()
-    Path(media / picture.file).write_bytes(content)
-
-    async def pieces() -> list[bytes]:
-        client = AsyncClient()
-        await client.aforce_login(ana)
-        response = await client.get(file_of(picture))
-        return [piece async for piece in response]
-
-    got = async_to_sync(pieces)()
-    assert b"".join(got) == content
-    assert len(got) > 1
 
 
 def test_picture_page_shows_it_with_its_request(ana_client, picture):

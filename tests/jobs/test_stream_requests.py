@@ -6,9 +6,9 @@ import uuid
 from collections.abc import Awaitable, Callable
 
 import pytest
-from django.core.handlers.asgi import ASGIHandler
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 
+from config.handler import Handler
 from jobs.live import streams
 from jobs.live.hub import Hub
 from jobs.live.watchers import leave_pool
@@ -30,7 +30,7 @@ class QuietHub(Hub):
 class Viewer:
     """A client of the application, and what was sent to it."""
 
-    def __init__(self, application: ASGIHandler) -> None:
+    def __init__(self, application: Handler) -> None:
         self.sent: list[dict] = []
         self.left = asyncio.Event()
         self._asked = False
@@ -71,7 +71,7 @@ def run(monkeypatch, owner):
         async def within_loop():
             hub = QuietHub(asyncio.get_running_loop())
             monkeypatch.setattr(streams, "hub", lambda: hub)
-            application = ASGIHandler()
+            application = Handler()
             return await asyncio.wait_for(scenario(hub, lambda: Viewer(application)), 120)
 
         return asyncio.run(within_loop())
