@@ -1,0 +1,53 @@
+"""From an order to its picture without processes: the real adapter, the wire, a ticker's rounds."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.conf import settings as live
+from django.utils import timezone
+from PIL import Image
+
+from jobs import engine
+from jobs.models import Job
+from jobs.ordering import PictureOrder, order_picture
+from jobs.ticker import Ticker
+from providers.accounts import ProviderAccount
+from providers.registry import Offer
+from tests.cases.odd_provider import Colour, OddProvider
+from tests.site_process import wait_until
+
+OFFER = Offer("polza", "brush")
+
+
+@pytest.fixture
+def deliver(account, enqueued, media, settings):
+    """deliver(provider) orders one picture of it; the job as it stands after its end, or after
+    what its provider says for some rounds."""
+    settings.IMAGE_MODELS = [str(OFFER)]
+    settings.POLL_EVERY = timedelta(milliseconds=10)
+    settings.READ_TIMEOUT = 0.2
+    ticker = Ticker()
+
+    def run(provider: OddProvider, *, seconds: float = 20) -> Job:
+        polza = ProviderAccount(name="polza", adapter="polza", base_url=provider.url, key="the-key")
+        settings.PROVIDER_ACCOUNTS = {"polza": polza}
+        order = PictureOrder(prompt="a fox, p7", aspect_ratio="1:1", offer=OFFER)
+        job = order_picture(account=account, order=order, form_key="form", now=timezone.now())
+        engine.advance(job.pk)
+
+        def has_ended() -> bool:
+            ticker.tick()
+            engine.advance(job.pk)
+            return Job.objects.get(pk=job.pk).state not in ("queued", "running")
+
+        wait_until(has_ended, seconds=seconds)
+        return Job.objects.get(pk=job.pk)
+
+    yield run
+    ticker.close()
+
+
+def colours_of(job: Job) -> list[Colour]:
+    files = [Path(live.MEDIA_ROOT) / picture.file for picture in job.pictures.all()]
+    return [Image.open(file).convert("RGB").getpixel((0, 0)) for file in files]
