@@ -1,18 +1,42 @@
-"""The data folder: database, media, collected static files and the secret key."""
+"""The data folder: database, media, collected static files and the secret key. It is for the
+account of the site alone: who reads it can be anybody on the site."""
 
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
+SHORTEST_KEY = 32
+OWN_FILES = ("*.sqlite3", "*.sqlite3-wal", "*.sqlite3-shm", "up.json", "secret_key", "media")
+
 
 def prepare(folder: Path) -> Path:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = folder.expanduser().absolute()
+    except RuntimeError:
+        raise ImproperlyConfigured(f"DATA_DIR {folder} names a home that does not exist") from None
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as exc:
         raise ImproperlyConfigured(f"DATA_DIR {folder} cannot be made: {exc.strerror}") from exc
     return folder
+
+
+def close_to_others(folder: Path) -> None:
+    """What the site itself wrote there, also before it had a umask. The folder is the operator's,
+    who may have chosen one that holds more: a check warns of it."""
+    for pattern in OWN_FILES:
+        for path in folder.glob(pattern):
+            with suppress(OSError):
+                path.chmod(path.stat().st_mode & ~0o077)
+
+
+def check_secret_key(key: str) -> str:
+    if 0 < len(key) < SHORTEST_KEY:
+        raise ImproperlyConfigured(f"SECRET_KEY must have at least {SHORTEST_KEY} characters")
+    return key
 
 
 def read_or_make_secret_key(folder: Path) -> str:
@@ -33,6 +57,6 @@ def read_or_make_secret_key(folder: Path) -> str:
     except OSError as exc:
         reason = f"DATA_DIR {folder} is not writable: {exc.strerror}"
         raise ImproperlyConfigured(reason) from exc
-    if len(key) < 32:
+    if len(key) < SHORTEST_KEY:
         raise ImproperlyConfigured(f"{path} holds no usable secret key; delete it to get a new one")
     return key

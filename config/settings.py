@@ -18,7 +18,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 env.load_dotenv(BASE_DIR / ".env")
 
 # Where it runs
-DATA_DIR = data_dir.prepare(Path(env.read_str("DATA_DIR", str(BASE_DIR / "data"))).absolute())
+DATA_DIR = data_dir.prepare(Path(env.read_str("DATA_DIR", str(BASE_DIR / "data"))))
 ANY_HOST = ("0.0.0.0", "::")
 HOST = env.read_host("HOST", "127.0.0.1")
 PORT = env.read_int("PORT", 8000, least=1, most=65535)
@@ -34,7 +34,9 @@ RATE_LIMITS = env.read_choice(
 if RATE_LIMITS == "REDIS" and not REDIS_URL:
     raise ImproperlyConfigured("RATE_LIMITS is REDIS, but REDIS_URL is not set")
 DEBUG = env.read_bool("DEBUG", False)
-SECRET_KEY = env.read_secret("SECRET_KEY") or data_dir.read_or_make_secret_key(DATA_DIR)
+SECRET_KEY = data_dir.check_secret_key(
+    env.read_secret("SECRET_KEY")
+) or data_dir.read_or_make_secret_key(DATA_DIR)
 
 _public = urlsplit(PUBLIC_URL)
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]"]

@@ -1,11 +1,13 @@
 """The whole site under one supervisor: web, workers, ticker and, where it is used, the sandbox."""
 
+import os
 import sys
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.db import connections
 
+from config import data_dir
 from config.supervisor import preflight
 from config.supervisor.banner import banner, site_answers
 from config.supervisor.children import say, site_roles
@@ -22,6 +24,9 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def handle(self, *args: object, **options: object) -> None:
+        # For the children too: whatever any of them writes is for this account alone.
+        os.umask(0o077)
+        data_dir.close_to_others(settings.DATA_DIR)
         records = Records(settings.DATA_DIR)
         try:
             was_replaced = preflight.check_everything(records)
