@@ -125,13 +125,15 @@ def test_another_account_is_polled_on(accepted, go_on, fake, spare):
 
 
 @pytest.mark.parametrize("stated", [None, 0.0])
-def test_without_a_time_the_pauses_grow(accepted, go_on, fake, clock, stated):
+def test_without_a_time_the_pauses_grow(accepted, go_on, fake, stated):
     accepted(1)
     fake.polls["run-1"] = too_many(stated)
-    pauses = []
+    go_on(4, by=4)
+    pauses = [polls_resume_after() / SECOND]
     while len(pauses) < 8:
-        if go_on(1):
-            pauses.append(round(polls_resume_after().total_seconds()))
+        until_resumed = pauses[-1] * 1.25 + 4
+        go_on(until_resumed, by=until_resumed)
+        pauses.append(polls_resume_after() / SECOND)
     assert pauses == [6, 12, 24, 48, 96, 120, 120, 120]
 
 
