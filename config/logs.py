@@ -11,11 +11,52 @@ from threading import Lock
 
 REFUSALS_A_MINUTE = 60
 HOOK = re.compile(r"(/hooks/+[^/\s]*)/\S+")
+# A password, a path or a query of an address may be a secret; its host tells enough.
+SCHEME = r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://)"
+ADDRESS = re.compile(SCHEME + r"""(?:[^\s/?#"']*@)?([^\s/?#"'@]+)[/?#][^\s"']*""")
+PASSWORD = re.compile(SCHEME + r"""[^\s/?#"']*@""")
+QUERY = re.compile(r"""("[A-Z]+ [^\s"?]*)\?[^\s"]*""")
+OURS = ("config", "jobs", "providers", "quotas")
+
+
+def configure(level: str) -> dict:
+    """`level` is that of our own loggers. Those of others are held at WARNING, since below it
+    they write requests, SQL and arguments; urllib3 writes whole addresses in its warnings too."""
+    of_others = level if level in ("ERROR", "CRITICAL") else "WARNING"
+    console: dict = {"handlers": ["console"], "level": of_others}
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {
+            "line": {
+                "()": "config.logs.Formatter",
+                "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+            }
+        },
+        "filters": {"few_refusals": {"()": "config.logs.FewRefusals"}},
+        "handlers": {
+            "console": {
+                "class": "logging.StreamHandler",
+                "formatter": "line",
+                "filters": ["few_refusals"],
+            }
+        },
+        "loggers": {
+            **{name: {"level": level} for name in OURS},
+            # Django's own handler for DEBUG has another formatter.
+            "django": {"level": of_others, "handlers": []},
+            "django.server": {"level": of_others, "handlers": []},
+            "urllib3": {"level": "CRITICAL"},
+        },
+        "root": console,
+    }
 
 
 class Formatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return HOOK.sub(r"\1/…", super().format(record))
+        line = HOOK.sub(r"\1/…", super().format(record))
+        line = PASSWORD.sub(r"\1", ADDRESS.sub(r"\1\2/…", line))
+        return QUERY.sub(r"\1?…", line)
 
     def formatException(self, ei) -> str:
         return "\n".join(_lines(ei[1]))

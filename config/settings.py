@@ -9,7 +9,7 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.crypto import salted_hmac
 
-from config import data_dir, env
+from config import data_dir, env, logs
 from config.accounts import read_more
 from config.db import options as db
 from providers.accounts import ProviderAccount
@@ -311,22 +311,6 @@ AUTH_PASSWORD_VALIDATORS = [
 LOG_LEVEL = env.read_choice(
     "LOG_LEVEL", "WARNING", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 )
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "line": {
-            "()": "config.logs.Formatter",
-            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
-        }
-    },
-    "filters": {"few_refusals": {"()": "config.logs.FewRefusals"}},
-    "handlers": {
-        "console": {
-            "class": "logging.StreamHandler",
-            "formatter": "line",
-            "filters": ["few_refusals"],
-        }
-    },
-    "root": {"handlers": ["console"], "level": LOG_LEVEL},
-}
+LOGGING = logs.configure(LOG_LEVEL)
+DEFAULT_EXCEPTION_REPORTER = "config.debug_pages.Reporter"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "config.debug_pages.Filter"

@@ -5,7 +5,7 @@ account.
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 
@@ -15,7 +15,7 @@ class ProviderAccount:
     name: str
     adapter: str
     base_url: str
-    key: str = ""
+    key: str = field(default="", repr=False)
     key_exclusive: bool = False
     """The operator's word that nothing but this site uses the key."""
     list_lag: timedelta | None = None
