@@ -2,15 +2,19 @@
 
 import json
 import secrets
+import time
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 from providers.sandbox.bill import Generation
 from providers.sandbox.orders import HistoryPage
 
 PENDING_SHARE = 0.25
 UNKNOWN_WORD = "upscaling"
-FLAKY_POLLS = 8
+# Until then the end is not told, so that each nonsense before it is heard.
+MUDDLED_POLLS = {"poll_flaky": 8, "wrong_id": 4, "no_id": 2, "poll_429": 3, "poll_429_after": 2}
+EMPTY_OUTPUTS: tuple[Any, ...] = (None, [], {})
 ENDS = {
     "fail": "failed",
     "fail_billed": "failed",
@@ -23,6 +27,14 @@ FAILURES = {
     "cancelled": {"code": "CANCELLED", "message": "Генерация отменена"},
 }
 PRIVATE_URL = "http://10.0.0.1/f/{id}.png"
+A_DAY = 86_400
+NO_RUN = {
+    "id": "gen_of_another_day",
+    "model": "sandbox/another",
+    "requestType": "image",
+    "status": "completed",
+    "cost": "5.0000",
+}
 EXCUSE = "I can describe this scene, but I did not draw it."
 
 
@@ -47,11 +59,11 @@ def status_of(generation: Generation, *, now: float) -> str:
 
 
 def status_told(generation: Generation, *, now: float, poll: int) -> str:
-    """What the client's n-th poll hears: the two polling faults are heard before the end is."""
+    """What the client's n-th poll hears: the polling faults are heard before the end is."""
     status = status_of(generation, now=now)
     if generation.fault.name == "status_new" and (status != "completed" or poll == 1):
         return UNKNOWN_WORD
-    if generation.fault.name == "poll_flaky" and poll <= FLAKY_POLLS:
+    if poll <= MUDDLED_POLLS.get(generation.fault.name, -1):
         return "processing"
     return status
 
@@ -104,11 +116,21 @@ def _output(generation: Generation, base_url: str) -> dict:
         return {"content": EXCUSE}
     if generation.fault.name == "no_output":
         return {"data": []}
-    url = f"{base_url}/f/{generation.id}.png"
-    if generation.fault.name == "result_private":
-        url = PRIVATE_URL.format(id=generation.id)
+    if generation.fault.name == "odd_shape":
+        return {"data": {"asset": {"vault": "eu-1", "token": generation.id[::-1]}}}
+    told = next(generation.ends_told)
+    if generation.fault.name == "late_output" and told <= len(EMPTY_OUTPUTS):
+        return {"data": EMPTY_OUTPUTS[told - 1]}
+    url = _address(generation, base_url)
     # Both shapes occur in the wild; the id decides, so a generation keeps its own.
     return {"data": {"url": url} if is_even(generation) else [{"url": url}]}
+
+
+def _address(generation: Generation, base_url: str) -> str:
+    if generation.fault.name == "result_private":
+        return PRIVATE_URL.format(id=generation.id)
+    signature = f"?issued={time.time_ns()}" if generation.fault.name == "url_expires" else ""
+    return f"{base_url}/f/{generation.id}.png{signature}"
 
 
 def is_even(generation: Generation) -> bool:
@@ -145,3 +167,12 @@ def history(
         rows.reverse()
     start = (page.page - 1) * page.limit
     return rows[start : start + page.limit], len(rows)
+
+
+def foreign_history(page: HistoryPage, *, asked: int, since: float) -> dict:
+    """A list that answers another question: of another page first, then of another day."""
+    meta = {"page": page.page, "limit": page.limit, "total": 0}
+    if asked == 1:
+        return {"items": [], "meta": {**meta, "page": page.page + 1}}
+    row = {**NO_RUN, "createdAt": _iso(since - A_DAY)}
+    return {"items": [row], "meta": {**meta, "total": 1}}

@@ -6,8 +6,9 @@ any point leaves no execution unbilled. Written by one server; read by anyone wh
 
 import secrets
 import sqlite3
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import count
 from pathlib import Path
@@ -68,6 +69,13 @@ class Generation:
     polls: Iterator[int] = field(default_factory=lambda: count(1))
     downloads: Iterator[int] = field(default_factory=lambda: count(1))
     listings: Iterator[int] = field(default_factory=lambda: count(1))
+    ends_told: Iterator[int] = field(default_factory=lambda: count(1))
+    expired: int = 0
+    """Addresses of its file that were issued up to then (unix time in ns) serve nothing more."""
+
+
+def _new_id() -> str:
+    return f"gen_{secrets.randbelow(10**18):018}"
 
 
 def _columns(generation: Generation) -> tuple[object, ...]:
@@ -116,7 +124,7 @@ class Bill:
     def execute(self, order: Order, *, now: float, seconds: float) -> Generation:
         """Start a generation, charged at once; on return it is in the file."""
         generation = Generation(
-            id=f"gen_{secrets.randbelow(10**18):018}",
+            id=_new_id(),
             work=order.work,
             model=order.model,
             fault=order.fault,
@@ -133,6 +141,18 @@ class Bill:
 
     def find(self, generation_id: str) -> Generation | None:
         return self._generations.get(generation_id) or self._reload(generation_id)
+
+    def stranger_to(self, generation: Generation) -> Generation:
+        """The latest finished run of another work; one that never was where there is none."""
+        rows = self._read(
+            "SELECT id FROM generations WHERE work <> ? AND completes_at <= ? AND charged <> '0.00'"
+            " ORDER BY rowid DESC LIMIT 20",
+            generation.work,
+            time.time(),
+        )
+        finished = (self.find(row["id"]) for row in rows)
+        good = (found for found in finished if found and found.fault.job == "ready")
+        return next(good, None) or replace(generation, id=_new_id())
 
     def tell_failure(self, generation: Generation, *, now: float) -> None:
         """Note, before the client hears it, that a poll reports this failure."""

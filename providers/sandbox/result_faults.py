@@ -49,6 +49,26 @@ RESULT_FAULTS = (
         _("Unknown status word"),
         _("Reports for a while a status that nobody knows, then delivers the picture."),
     ),
+    ready(
+        "wrong_id",
+        _("Answers about another picture"),
+        _("Answers some questions with the state of another person's picture, then delivers it."),
+    ),
+    ready(
+        "no_id",
+        _("Answers that name no picture"),
+        _("Leaves out at first which picture it speaks of, then delivers it."),
+    ),
+    ready(
+        "poll_429",
+        _("Too busy to be asked (429)"),
+        _("Is too busy to say how the work goes, then delivers the picture."),
+    ),
+    ready(
+        "poll_429_after",
+        _("Too busy to be asked, names a wait (429)"),
+        _("Asks twice not to be asked for two seconds, then delivers the picture."),
+    ),
     failed("fail", _("Failure"), _("Reports that the work failed, at no charge."), charges=0),
     failed(
         "fail_billed",

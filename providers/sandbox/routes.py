@@ -11,9 +11,11 @@ from urllib.parse import parse_qsl, urlsplit
 
 from providers.sandbox import answers, tricks
 from providers.sandbox.bill import Bill, Generation
-from providers.sandbox.drawing import draw_picture
+from providers.sandbox.drawing import draw_picture, paint_picture
 from providers.sandbox.fault_kinds import Fault
+from providers.sandbox.framing import send_interim
 from providers.sandbox.hooks import Sender
+from providers.sandbox.odd_pictures import ODD_PICTURES
 from providers.sandbox.orders import (
     HistoryPage,
     Order,
@@ -30,6 +32,7 @@ HOLD_SYNC_FOR = 120
 SLOW_MINUTES = {"slow_14": 14, "slow_16": 16, "slow_40": 40}
 LISTED_AFTER_MINUTES = {"list_lag": 3}
 BROKEN_LISTINGS = 2
+FOREIGN_LISTINGS = 2
 LOOK_ALIKES = {"list_two", "header_id"}
 
 
@@ -80,6 +83,7 @@ class Routes(Line):
         generation = self.server.bill.execute(
             order, now=time.time(), seconds=self.server.runs_for(order.fault)
         )
+        self._hint(generation)
         self._promise_hook(generation, order.callback_url)
         if order.fault.name in LOOK_ALIKES:
             self._run_look_alike(order)
@@ -122,7 +126,7 @@ class Routes(Line):
                 read_key_digest(self.headers)
                 self.reply(200, answers.as_json({"amount": str(self.server.bill.balance())}))
             case ["f", name]:
-                self._fetch(name)
+                self._fetch(name, query.get("issued", ""))
             case [".well-known", "jwks.json"]:
                 self.reply(200, answers.as_json(self.server.hooks.signer.jwks()))
             case ["_ledger"]:
@@ -133,12 +137,21 @@ class Routes(Line):
     def _poll(self, generation_id: str) -> None:
         read_key_digest(self.headers)
         generation = self._find(generation_id)
+        self._hint(generation)
         poll = next(generation.polls)
+        subject = generation
+        if tricks.is_about_another(generation.fault, poll=poll):
+            subject = self.server.bill.stranger_to(generation)
+        answer = self._look_at(subject, poll=0 if subject is not generation else poll)
         trick = tricks.poll_trick(generation.fault, poll=poll)
         if trick:
-            trick(self, b"")
+            trick(self, answer)
         else:
-            self.reply(200, self._look_at(generation, poll=poll))
+            self.reply(200, answer)
+
+    def _hint(self, generation: Generation) -> None:
+        if generation.fault.name == "interim":
+            send_interim(self)
 
     def _look_at(self, generation: Generation, *, poll: int) -> bytes:
         """The present answer; a failure is on the bill as told before the client can hear it."""
@@ -154,25 +167,35 @@ class Routes(Line):
         )
         if any(_breaks_listing(generation) for generation in found):
             raise Refusal(500, "INTERNAL_ERROR", "Внутренняя ошибка сервера")
+        for asked in filter(None, map(_foreign_listing, found)):
+            foreign = answers.foreign_history(page, asked=asked, since=page.since)
+            return self.reply(200, answers.as_json(foreign))
+        if found:
+            self._hint(found[-1])
         now = time.time()
         listed = [generation for generation in found if self.server.listed_at(generation) <= now]
         rows, total = answers.history(listed, page, now=now)
         meta = {"page": page.page, "limit": page.limit, "total": total}
-        self.reply(200, answers.as_json({"items": rows, "meta": meta}))
+        return self.reply(200, answers.as_json({"items": rows, "meta": meta}))
 
-    def _fetch(self, name: str) -> None:
+    def _fetch(self, name: str, issued: str) -> None:
         """Results are public; a client that shows us its key here would show it to anyone."""
         generation = self._find(name.removesuffix(".png"))
         if "Authorization" in self.headers:
             self.server.bill.note_leaked_key(generation)
         if answers.status_of(generation, now=time.time()) != "completed":
             raise _not_found()
-        trick = tricks.file_trick(generation.fault, download=next(generation.downloads))
-        picture = draw_picture(generation.prompt, generation.aspect_ratio, run=generation.id)
+        self._hint(generation)
+        trick = tricks.file_trick(
+            generation,
+            download=next(generation.downloads),
+            issued=int(issued) if issued.isdecimal() else 0,
+        )
+        picture, media_type = _file_of(generation)
         if trick:
             trick(self, picture)
         else:
-            self.reply(200, picture, "image/png")
+            self.reply(200, picture, media_type)
 
     def _find(self, generation_id: str) -> Generation:
         generation = self.server.bill.find(generation_id)
@@ -197,6 +220,21 @@ class Routes(Line):
 
 def _breaks_listing(generation: Generation) -> bool:
     return generation.fault.name == "list_fails" and next(generation.listings) <= BROKEN_LISTINGS
+
+
+def _foreign_listing(generation: Generation) -> int:
+    """Which of the foreign lists it is listed in now; 0 for none."""
+    asked = next(generation.listings) if generation.fault.name == "list_foreign" else 0
+    return asked if asked <= FOREIGN_LISTINGS else 0
+
+
+def _file_of(generation: Generation) -> tuple[bytes, str]:
+    prompt, aspect_ratio, run = generation.prompt, generation.aspect_ratio, generation.id
+    odd = ODD_PICTURES.get(generation.fault.name)
+    if odd:
+        encode, media_type = odd
+        return encode(paint_picture(prompt, aspect_ratio, run=run)), media_type
+    return draw_picture(prompt, aspect_ratio, run=run), "image/png"
 
 
 def _not_found() -> Refusal:

@@ -68,6 +68,37 @@ SUBMIT_FAULTS = (
         _("Half an answer, the id in its headers"),
         _("Names the run in its headers, hangs up, and lists a second run that looks like it."),
     ),
+    # Every byte of its answers arrives, wrapped in an odd way
+    ready(
+        "interim",
+        _("Interim answers (102, 103)"),
+        _("Sends two interim answers before each real one, and delivers the picture."),
+    ),
+    ready(
+        "answer_no_end",
+        _("Whole answer, end mark missing"),
+        _("Answers in full, but never sends the mark that ends an answer in chunks."),
+    ),
+    ready(
+        "answer_too_long",
+        _("Whole answer, announced too long"),
+        _("Answers in full, but announces two bytes more than it sends."),
+    ),
+    ready(
+        "answer_called_gzip",
+        _("Plain answer, called compressed"),
+        _("Answers in plain text, but calls the text compressed."),
+    ),
+    ready(
+        "answer_twice",
+        _("Each answer twice"),
+        _("Sends each answer twice on the same connection."),
+    ),
+    ready(
+        "answer_rest",
+        _("Stray bytes after the answer"),
+        _("Sends a few bytes that belong to nothing after each answer."),
+    ),
     # Its answer to the request says nothing
     unknown(
         "drop_before",
@@ -180,6 +211,12 @@ SUBMIT_FAULTS = (
         _("Starts the work, drops the line, and lists a second run that looks just like it."),
         executions=1,
         is_found=False,
+    ),
+    unknown(
+        "list_foreign",
+        _("Line dropped, list of something else"),
+        _("Starts the work, drops the line, and lists another page and another day at first."),
+        executions=1,
     ),
     # Its answer is lost; where the site has an address to report to, it reports by itself
     unknown(

@@ -5,10 +5,13 @@ the work was executed is not decided here: the table says so, and the bill has i
 """
 
 import json
+import time
 from collections.abc import Callable
 
-from providers.sandbox.answers import error
+from providers.sandbox.answers import MUDDLED_POLLS, as_json, error
+from providers.sandbox.bill import Generation
 from providers.sandbox.fault_kinds import Fault
+from providers.sandbox.framing import FRAMINGS
 from providers.sandbox.wire import Line
 
 Trick = Callable[[Line, bytes], None]
@@ -17,7 +20,9 @@ RUN_HEADER = "X-Generation-Id"
 GATEWAY_PAGE = "<html><head><title>{0}</title></head><body><h1>{0}</h1><hr>nginx</body></html>"
 WEB_PAGE = b"<!doctype html><title>Sign in</title><p>Please sign in to see this picture."
 NO_SUCH_FILE = b"<Error><Code>NoSuchKey</Code></Error>"
+UNAVAILABLE_FILE = b"<Error><Code>SlowDown</Code></Error>"
 FORBIDDEN_FILE = b"<Error><Code>AccessDenied</Code></Error>"
+POLL_AGAIN_AFTER = 2
 ELSEWHERE = "http://127.0.0.1:1/elsewhere.png"
 
 
@@ -33,16 +38,33 @@ def is_executed(fault: Fault, *, submits: int) -> bool:
 
 
 def poll_trick(fault: Fault, *, poll: int) -> Trick | None:
-    """Every second one of the first eight polls is answered with the next nonsense."""
     if fault.name == "poll_flaky" and poll % 2 == 0 and poll <= 2 * len(_NONSENSE):
         return _NONSENSE[poll // 2 - 1]
-    return None
+    if fault.name in _MUDDLED and poll <= MUDDLED_POLLS[fault.name]:
+        return _MUDDLED[fault.name]
+    return FRAMINGS.get(fault.name)
 
 
-def file_trick(fault: Fault, *, download: int) -> Trick | None:
+def is_about_another(fault: Fault, *, poll: int) -> bool:
+    return fault.name == "wrong_id" and poll % 2 == 0 and poll <= MUDDLED_POLLS[fault.name]
+
+
+def file_trick(generation: Generation, *, download: int, issued: int) -> Trick | None:
+    """`issued` is when the address was, unix time in ns; 0 for one that does not say."""
+    fault = generation.fault
     if fault.name == "result_cut" and download > 2:
         return None
+    if fault.name == "url_expires":
+        return _expire(generation, issued)
     return _FILE_TRICKS.get(fault.name)
+
+
+def _expire(generation: Generation, issued: int) -> Trick | None:
+    """The first fetch of all fails, and ends the life of every address issued until then."""
+    if not generation.expired:
+        generation.expired = time.time_ns()
+        return _UNAVAILABLE_FILE
+    return _file_error(403, FORBIDDEN_FILE) if issued <= generation.expired else None
 
 
 def _refuses(status: int, code: str, message: str, headers: dict[str, str] | None = None) -> Trick:
@@ -60,6 +82,10 @@ def _file_error(status: int, body: bytes) -> Trick:
 
 def _redirects(status: int, place: str) -> Trick:
     return lambda line, _: line.reply(status, b"", "text/html", {"Location": place})
+
+
+def _without_id(line: Line, answer: bytes) -> None:
+    line.reply(200, as_json({**json.loads(answer), "id": None}))
 
 
 def _names_run_and_cuts(line: Line, answer: bytes) -> None:
@@ -106,6 +132,8 @@ _SUBMIT_TRICKS: dict[str, Trick] = {
     "cut_body": lambda line, answer: line.cut(200, answer),
     "cut_chunked": lambda line, answer: line.cut_chunked(200, answer),
     "drip": lambda line, answer: line.drip(200, answer),
+    "list_foreign": lambda line, _: line.reset(),
+    **FRAMINGS,
 }
 
 _NONSENSE: tuple[Trick, ...] = (
@@ -114,6 +142,14 @@ _NONSENSE: tuple[Trick, ...] = (
     _refuses(404, "NOT_FOUND", "Генерация не найдена"),
     _BAD_GATEWAY,
 )
+
+_MUDDLED: dict[str, Trick] = {
+    "no_id": _without_id,
+    "poll_429": _refuses(*_BUSY),
+    "poll_429_after": _refuses(*_BUSY, headers={"Retry-After": str(POLL_AGAIN_AFTER)}),
+}
+
+_UNAVAILABLE_FILE = _file_error(503, UNAVAILABLE_FILE)
 
 _FILE_TRICKS: dict[str, Trick] = {
     "result_gone": _file_error(404, NO_SUCH_FILE),

@@ -1,10 +1,11 @@
 """The history list and the balance, as documented."""
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
+import requests
 
 from providers.sandbox.orders import Refusal, read_history_page
 from tests.site_process import wait_until
@@ -135,6 +136,17 @@ def test_the_look_alike_is_none_of_the_works_runs(client):
     lose(client, "list_two")
     assert client.booked() == (1, 1)
     assert client.booked("a look-alike of image:1") == (1, 1)
+
+
+def test_a_foreign_list_is_of_another_page_then_of_another_day_then_right(client, history):
+    with pytest.raises(requests.ConnectionError):
+        client.submit("list_foreign")
+    run = client.ledger()["generations"][0]["id"]
+    since = datetime.now(UTC) - timedelta(hours=1)
+    first, second, third = (history(dateFrom=since.isoformat()) for _ in range(3))
+    assert (first[0], first[1]["page"], first[1]["total"]) == ([], 2, 0)
+    assert datetime.fromisoformat(second[0][0]["createdAt"]) < since
+    assert [row["id"] for row in third[0]] == [run]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from tests.providers.sandbox.conftest import PATIENCE
 from tests.site_process import wait_until
 
 READY = ["ok", "slow_14", "slow_16", "slow_40", "poll_flaky", "status_new", "result_cut"]
+READY += ["no_id", "poll_429"]
 
 
 @pytest.mark.parametrize("fault", READY)
@@ -91,6 +92,35 @@ def test_flaky_polls_show_each_nonsense_once(anywhere):
     good = (200, True)
     assert seen[0::2] == [good] * 5
     assert seen[1::2] == [(500, True), "reset", (404, True), (502, False)]
+
+
+def test_some_polls_are_answered_with_another_persons_run(anywhere):
+    other = anywhere.finish(work="image:2")["id"]
+    own = anywhere.submit("wrong_id").json()["id"]
+    answers = [anywhere.poll(own).json() for _ in range(5)]
+    assert [answer["id"] for answer in answers] == [own, other, own, other, own]
+    assert other in str(answers[1]["data"])
+
+
+def test_without_another_run_a_made_up_one_is_named(client):
+    own = client.submit("wrong_id").json()["id"]
+    client.poll(own)
+    assert client.poll(own).json()["id"] not in ("", own)
+
+
+def test_the_first_polls_name_no_run(client):
+    own = client.submit("no_id").json()["id"]
+    assert [client.poll(own).json()["id"] for _ in range(3)] == [None, None, own]
+
+
+@pytest.mark.parametrize(
+    ("fault", "times", "wait"), [("poll_429", 3, None), ("poll_429_after", 2, "2")]
+)
+def test_polls_are_too_busy_at_first(client, fault, times, wait):
+    own = client.submit(fault).json()["id"]
+    replies = [client.poll(own) for _ in range(times + 1)]
+    assert [reply.status_code for reply in replies] == [*[429] * times, 200]
+    assert {reply.headers.get("Retry-After") for reply in replies[:times]} == {wait}
 
 
 def test_a_failure_taken_back(client):
