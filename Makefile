@@ -45,7 +45,7 @@ mutants: ROUNDS ?= 200
 chaos: $(RUNTIME) ## Hurt a site of its own, hold its books to the bill (SEED=1 ROUNDS=60 DB=sqlite)
 	@exec $(PYTHON) manage.py drill --seed $(SEED) --rounds $(ROUNDS) --db $(DB)
 
-mutants: $(RUNTIME) ## Plant seven defects, one after the other: the drill must find each
+mutants: $(RUNTIME) ## Plant each defect, one after the other: the drill must find each
 	@exec $(PYTHON) manage.py drill --mutants --seed $(SEED) --rounds $(ROUNDS) --db $(DB)
 
 screens: $(DEVELOPMENT) ## Take pictures of the pages into screens/

@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 LINGER_ZERO = struct.pack("ii", 1, 0)
 MOST_HEAD = 64 * 1024
@@ -20,6 +20,16 @@ class Request:
 
     def json(self) -> dict:
         return as_object(self.body)
+
+    @property
+    def place(self) -> str:
+        return self.path.partition("?")[0]
+
+    def about(self, place: str) -> "Request":
+        """The same request for another place."""
+        first, _, rest = self.raw.partition(b"\r\n")
+        moved = first.replace(self.path.encode(), place.encode()) + b"\r\n" + rest
+        return replace(self, path=place, raw=moved)
 
 
 async def read_request(reader: asyncio.StreamReader) -> Request | None:
@@ -41,25 +51,33 @@ def parse_head(head: bytes) -> tuple[str, dict[str, str]]:
 
 
 class ReplySoFar:
-    """What came of a reply, and whether that is all of it."""
+    """What came of a reply behind its interim answers, and whether that is all of it."""
 
     def __init__(self) -> None:
         self.kept = b""
         self.size = 0
         self.headers: dict[str, str] = {}
         """None of them before the head is whole."""
+        self._length: int | None = None
         self._whole_size: int | None = None
 
     def add(self, part: bytes) -> None:
         self.size += len(part)
         if len(self.kept) < MOST_HEAD:
             self.kept += part
+        self._drop_interim()
         if not self.headers and b"\r\n\r\n" in self.kept:
             head, _, _ = self.kept.partition(b"\r\n\r\n")
             self.headers = parse_head(head)[1]
             length = self.headers.get("content-length")
             if length is not None:
+                self._length = int(length)
                 self._whole_size = len(head) + 4 + int(length)
+
+    def _drop_interim(self) -> None:
+        while self.kept.startswith(b"HTTP/1.1 1") and b"\r\n\r\n" in self.kept:
+            head, _, self.kept = self.kept.partition(b"\r\n\r\n")
+            self.size -= len(head) + 4
 
     @property
     def is_whole(self) -> bool:
@@ -70,8 +88,27 @@ class ReplySoFar:
         words = self.kept[:32].split(b" ")
         return int(words[1]) if len(words) > 1 and words[1].isdigit() else 0
 
+    @property
+    def body(self) -> bytes:
+        """As far as it came; of a long one its beginning."""
+        body = self.kept.partition(b"\r\n\r\n")[2]
+        if "chunked" in self.headers.get("transfer-encoding", ""):
+            return _unchunked(body)
+        return body[: self._length]
+
     def json(self) -> dict:
-        return as_object(self.kept.partition(b"\r\n\r\n")[2])
+        return as_object(self.body)
+
+
+def _unchunked(body: bytes) -> bytes:
+    found = b""
+    while body:
+        size, _, rest = body.partition(b"\r\n")
+        length = int(size or b"0", 16)
+        if not length:
+            break
+        found, body = found + rest[:length], rest[length + 2 :]
+    return found
 
 
 def as_object(body: bytes) -> dict:
@@ -90,6 +127,8 @@ def reset(writer: asyncio.StreamWriter) -> None:
     writer.transport.abort()
 
 
-def reply_of(status: str, body: bytes = b"") -> bytes:
+def reply_of(status: str, body: bytes = b"", **headers: str) -> bytes:
     head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    for name, value in headers.items():
+        head += f"\r\n{name.replace('_', '-')}: {value}"
     return f"{head}\r\n\r\n".encode() + body

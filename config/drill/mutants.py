@@ -126,6 +126,12 @@ def _forget_early_id() -> None:
     SandboxPolza.early_id_header = ""
 
 
+def _believe_any_id() -> None:
+    from providers import run_queries
+
+    run_queries.names_same_run = lambda named, requested: True
+
+
 MUTANTS = (
     Mutant(
         "no-wall",
@@ -170,6 +176,12 @@ MUTANTS = (
         "the id in the headers of an answer is not read",
         _forget_early_id,
         frozenset({"lost result"}),
+    ),
+    Mutant(
+        "no-ids",
+        "ids are not compared",
+        _believe_any_id,
+        frozenset({"wrong picture"}),
     ),
 )
 NAMES = tuple(mutant.name for mutant in MUTANTS)

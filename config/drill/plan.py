@@ -6,23 +6,41 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, islice, product
 from random import Random
+from typing import TypeVar
 
-from config.drill.scales import MOST_HELD, MOST_STOPPED, POINT_SLEEPS, TICKER_SLEEPS
+from config.drill.scales import (
+    MOST_HELD,
+    MOST_SPELL,
+    MOST_STOPPED,
+    POINT_SLEEPS,
+    TICKER_SLEEPS,
+)
 from jobs.faultpoints import POINTS
-from providers.sandbox.faults import FAULTS
+from providers.sandbox.faults import FAULTS, fault_named
+from providers.sandbox.framing import FRAMINGS
 
 SHARED_MODEL = "extra"
 FALLBACK_MODEL = "fallback"
 EXTRAS = 2
 OKS_A_DECK = 6
-MORE_A_DECK = 2
+PARTS_OF_DECK = 4
 
-WIRE_ON_SUBMIT = ("delay", "hold", "cut", "truncate", "drip", "reset_before", "reset_after")
-WIRE_ON_POLL = ("delay", "reset_before", "reset_after", "cut", "hold")
-WIRE_ON_FILE = ("reset_before", "reset_after", "cut")
+FRAMED = ("interim", *FRAMINGS)
+WIRE_ON_SUBMIT = (
+    *("delay", "hold", "cut", "truncate", "drip", "reset_before", "reset_after"),
+    *FRAMED,
+)
+WIRE_ON_POLL = (
+    *("delay", "reset_before", "reset_after", "cut", "hold"),
+    *("no_id", "busy", "busy_after"),
+    *FRAMED,
+)
+SWAPPED = ("swapped",) * 3
+WIRE_ON_FILE = ("reset_before", "reset_after", "cut", "interim", "unavailable")
+WIRE_ON_LIST = ("reset_before", "cut", "interim", "busy", "other_page", "answer_no_end")
 TOLD_LATE = ("json_5xx_executed", "failed_then_completed")
 # What shows a defect that no other fault does.
-DEALT_OFTEN = (*TOLD_LATE, "header_id")
+DEALT_OFTEN = (*TOLD_LATE, "header_id", "wrong_id")
 HOOK_TRICKS = ("twice", "late", "swapped")
 
 
@@ -36,6 +54,8 @@ class Round:
     on_submit: str = ""
     on_poll: str = ""
     on_file: str = ""
+    on_list: str = ""
+    """To the first list that is asked for after its submit."""
     on_hook: str = ""
     refuses_fallback: bool = False
     """The provider refuses what is sent as the fallback of this round."""
@@ -84,9 +104,7 @@ def _rounds(dice: Random, rounds: int) -> Iterator[Round]:
     customer, left = 0, 0
     for number in range(rounds):
         if not deck:
-            deck = [fault.name for fault in FAULTS] + ["ok"] * OKS_A_DECK
-            deck += DEALT_OFTEN * MORE_A_DECK
-            dice.shuffle(deck)
+            deck = _deck(dice)
         if not left:
             customer, left = next(customers), dice.randint(1, 3)
         left -= 1
@@ -95,16 +113,32 @@ def _rounds(dice: Random, rounds: int) -> Iterator[Round]:
             number,
             fault,
             customer,
-            on_submit=_sometimes(dice, 0.2, WIRE_ON_SUBMIT),
-            on_poll=_sometimes(dice, 0.12, WIRE_ON_POLL),
-            on_file=_sometimes(dice, 0.12, WIRE_ON_FILE),
+            on_submit=_sometimes(dice, 0.25, WIRE_ON_SUBMIT),
+            on_poll=_sometimes(dice, 0.3, _on_poll(fault)),
+            on_file=_sometimes(dice, 0.15, WIRE_ON_FILE),
+            on_list=_sometimes(dice, 0.15, WIRE_ON_LIST),
             on_hook=_sometimes(dice, 0.6, HOOK_TRICKS),
-            refuses_fallback=dice.random() < (0.5 if fault in TOLD_LATE else 0.12),
+            refuses_fallback=dice.random() < (0.6 if fault in TOLD_LATE else 0.12),
         )
         if fault in TOLD_LATE and of_round.refuses_fallback:
             # The job has failed by then: what comes after its end must not touch its slot.
             of_round = replace(of_round, on_hook="late")
         yield of_round
+
+
+def _deck(dice: Random) -> list[str]:
+    """What is dealt often comes once in each part of it, so that no short drill goes without."""
+    others = [fault.name for fault in FAULTS if fault.name not in DEALT_OFTEN]
+    others = dice.sample(others + ["ok"] * OKS_A_DECK, len(others) + OKS_A_DECK)
+    size = -(-len(others) // PARTS_OF_DECK)
+    parts = [[*others[size * part :][:size], *DEALT_OFTEN] for part in range(PARTS_OF_DECK)]
+    return [card for part in parts for card in dice.sample(part, len(part))]
+
+
+def _on_poll(fault: str) -> tuple[str, ...]:
+    """Only a run that ends with a picture can be taken for another that does."""
+    is_delivered = fault_named(fault).job == "ready"
+    return WIRE_ON_POLL + SWAPPED if is_delivered else WIRE_ON_POLL
 
 
 def _sometimes(dice: Random, share: float, troubles: tuple[str, ...]) -> str:
@@ -117,12 +151,28 @@ KILLS = {
     "cluster": 1, "second": 1, "ticker": 3, "web": 3, "sandbox": 2, "up": 1,
 }  # fmt: skip
 STOPS = {"q-worker": 6, "q-sentinel": 1, "cluster": 2, "ticker": 3, "web": 2, "sandbox": 2}
+ON_MEDIA = {"media full": 2, "media no inodes": 2, "media read-only": 1}
 STORES = {
-    "sqlite": {"lock": 6},
-    "postgres": {"postgres": 3, "redis": 3, "lock": 2},
+    "sqlite": {
+        "lock": 6,
+        "data full": 2,
+        "data no inodes": 1,
+        "data read-only": 2,
+        **ON_MEDIA,
+    },
+    "postgres": {
+        "postgres": 3,
+        "redis": 3,
+        "lock": 2,
+        "read-only": 3,
+        "postgres full": 2,
+        **ON_MEDIA,
+    },
 }
+SHORT = ("lock", "postgres", "redis")
 
 
+Card = TypeVar("Card")
 Visit = tuple[str, str]
 """What is done to the process that reaches a fault point, and which."""
 # Between what was done and its row: where a death loses what is known nowhere else, and where
@@ -137,8 +187,10 @@ BETWEEN = (
 
 def _acts(dice: Random, rounds: int, stores: str) -> Iterator[Act]:
     """Two for five rounds."""
-    kinds = {"kill": 6, "stop": 4, "point": 11, "store": 3}
+    kinds = {"kill": 6, "stop": 4, "point": 13, "store": 5}
     points = _points(dice)
+    weights = STORES[stores]
+    targets = _shuffled_for_ever(dice, [name for name in weights for _ in range(weights[name])])
     before = dice.randint(1, 4)
     while before < rounds:
         kind = _weighed(dice, kinds)
@@ -151,8 +203,12 @@ def _acts(dice: Random, rounds: int, stores: str) -> Iterator[Act]:
             action, point = next(points)
             yield Act(before, f"point {action}", point, _sleep_at(point), pick)
         else:
-            target = _weighed(dice, STORES[stores])
-            yield Act(before, "store", target, min(seconds, 2.5), pick)
+            target = next(targets)
+            if target not in SHORT:
+                seconds = round(dice.uniform(MOST_SPELL / 2, MOST_SPELL), 2)
+            else:
+                seconds = min(seconds, 2.5)
+            yield Act(before, "store", target, seconds, pick)
         before += dice.randint(1, 4)
 
 
@@ -165,7 +221,7 @@ def _points(dice: Random) -> Iterator[Visit]:
         yield from islice(others, 3)
 
 
-def _shuffled_for_ever(dice: Random, cards: Sequence[Visit]) -> Iterator[Visit]:
+def _shuffled_for_ever(dice: Random, cards: Sequence[Card]) -> Iterator[Card]:
     while True:
         yield from dice.sample(cards, len(cards))
 

@@ -16,6 +16,7 @@ from config.drill.plan import FALLBACK_MODEL, SHARED_MODEL
 from config.drill.records import Books, Call, Job, Run
 from config.drill.scales import SCALED, SKEW
 from config.drill.seats import wrongs_of_seats, wrongs_of_slot
+from config.drill.unasked import silences_heard, wrongs_of_traffic
 from config.drill.wrongs import Wrong, story
 from providers.sandbox.faults import FAULTS
 
@@ -57,6 +58,9 @@ def reckon(books: Books) -> Reckoning:
     found.counts["lies heard"] = sum(judge.lies_heard(job) for job in books.jobs)
     found.wrongs += judge.wrongs_of_bill()
     found.wrongs += wrongs_of_seats(books)
+    found.wrongs += wrongs_of_traffic(books)
+    found.counts["silences"] = len(books.silences)
+    found.counts["silences judged"] = len(silences_heard(books))
     found.wrongs += [Wrong("audit", "", line) for line in books.audit]
     ordered = {job.form_key for job in books.jobs}
     for form_key in books.accepted - ordered:

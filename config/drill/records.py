@@ -112,6 +112,12 @@ class Books:
     answered: dict[str, float] = field(default_factory=dict)
     named: dict[str, float] = field(default_factory=dict)
     asked: dict[str, str] = field(default_factory=dict)
+    silences: tuple[tuple[float, float], ...] = ()
+    """From when until when the provider wished not to be asked for any run."""
+    polled: tuple[float, ...] = ()
+    """When each question about a run left the site."""
+    fetched: tuple[tuple[str, float], ...] = ()
+    """Run and moment of each file that was handed over whole."""
     taken: frozenset[tuple[str, str]] = frozenset()
     refused: frozenset[tuple[str, str]] = frozenset()
     refusals: tuple[Refusal, ...] = ()

@@ -9,6 +9,8 @@ from config.drill.run import Outcome
 MUST_BE_NONE = {
     "wrong pictures": ("wrong picture",),
     "results lost": ("lost result",),
+    "polled in silence": ("polled in silence",),
+    "fetched in vain": ("fetched in vain",),
     "executed twice": ("executed twice",),
     "oversold": ("oversold",),
     "undersold": ("undersold",),
@@ -20,12 +22,18 @@ MUST_BE_NONE = {
 def lines(outcome: Outcome) -> Iterator[str]:
     reckoning, counts = outcome.reckoning, outcome.reckoning.counts
     jobs = len(outcome.books.jobs)
+    if not outcome.is_permitted:
+        yield "NOT INJECTED: full and read-only disks: this machine does not permit mounts"
+    for what, why in outcome.failed.items():
+        yield f"NOT INJECTED: {what}: {why}"
     yield f"{len(outcome.plan.rounds)} rounds, {jobs} jobs, {outcome.refused} orders refused"
     yield f"lasted {outcome.lasted:.0f} s"
     yield from _table("faults", Counter(each.fault for each in outcome.plan.rounds))
     yield from _table("injected", outcome.injected)
     yield from _table("ends", reckoning.ends)
     yield f"executions {counts['executions']}, charges {counts['charges']}"
+    judged = f"{counts['silences judged']} of {counts['silences']}"
+    yield f"silences asked for that the site had in peace {judged}"
     yield f"delivered {counts['delivered']} of {counts['delivered expected']}"
     many = counts["in doubt at a model of many"]
     doubts = f"in doubt {counts['in doubt']} of {counts['in doubt expected']}"

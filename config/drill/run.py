@@ -20,6 +20,7 @@ from config.drill import mutants, processes
 from config.drill.clock import Clock
 from config.drill.customers import Customers, Order
 from config.drill.desk import Desk
+from config.drill.disks import has_own_namespace
 from config.drill.house import House
 from config.drill.plan import EXTRAS, Plan, make_plan
 from config.drill.proxy import Proxy
@@ -59,6 +60,10 @@ class Outcome:
     lasted: float
     refused: int
     restless: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    """Injections that could not be done, and why."""
+    is_permitted: bool = True
+    """False where the machine does not permit mounts, which all that hurts a disk needs."""
 
     def found(self, kinds: Collection[str]) -> list[Wrong]:
         return [wrong for wrong in self.reckoning.wrongs if wrong.kind in kinds]
@@ -86,7 +91,9 @@ class Drill:
         planted = mutants.settings_for(mutant) if mutant else {}
         self.house = House(self.folder, self.plan, self.stores.settings | planted)
         self.proxy = Proxy(self.plan, self.house.ports["sandbox"], self.clock.time)
-        self.relay = Relay(self.house.ports["web"], self.proxy.round_of_token, self.clock.time)
+        self.relay = Relay(
+            self.house.ports["web"], self.proxy.traffic.round_of_token, self.clock.time
+        )
         self.wires = Wires(
             self.proxy, self.house.ports["proxy"], self.relay, self.house.ports["relay"]
         )
@@ -113,6 +120,8 @@ class Drill:
                 lasted=time.monotonic() - began,
                 refused=sum(order.status == 429 for order in orders),
                 restless=restless,
+                failed=self.saboteur.failed,
+                is_permitted=has_own_namespace(),
             )
         finally:
             self._end()
@@ -216,9 +225,12 @@ class Drill:
         return books_from(
             rows,
             bill,
-            answered=dict(self.proxy.answered),
-            named=dict(self.proxy.named),
-            asked=dict(self.proxy.asked),
+            answered=dict(self.proxy.traffic.answered),
+            silences=tuple(self.proxy.traffic.silences),
+            polled=tuple(self.proxy.traffic.polled),
+            fetched=tuple(self.proxy.traffic.fetched),
+            named=dict(self.proxy.traffic.named),
+            asked=dict(self.proxy.traffic.asked),
             taken=frozenset(self.relay.taken),
             refused=frozenset(self.relay.refused),
             refusals=refusals,

@@ -15,12 +15,16 @@ from config.drill.records import Log
 from config.drill.stores import Stores
 
 POINT_LASTS = 5.0
+# A file that is open already stays writable.
+NOTICED_BY_NEWCOMERS = "data read-only"
 
 
 class Saboteur:
     def __init__(self, house: House, stores: Stores, log: Log) -> None:
         self.house, self.stores, self.log = house, stores, log
         self.done: Counter[str] = Counter()
+        self.failed: dict[str, str] = {}
+        """What could not be done, and why."""
         self._undo: list[tuple[float, int, Callable[[], object]]] = []
         self._numbers = count()
         self._points: deque[Act] = deque()
@@ -63,9 +67,16 @@ class Saboteur:
         return True
 
     def _hurt(self, act: Act) -> bool:
-        undo = self.stores.hurt(act.target, act.pick)
+        try:
+            undo = self.stores.hurt(act.target, act.pick)
+        except OSError as exc:
+            self.failed[f"store {act.target}"] = exc.strerror or type(exc).__name__
+            return False
         if undo:
             self._later(act.seconds, undo)
+        if undo and act.target == NOTICED_BY_NEWCOMERS:
+            for name in ("cluster", "ticker", "web"):
+                self._kill(Act(act.before, "kill", name))
         return undo is not None
 
     def _wait_in_line(self, act: Act) -> bool:

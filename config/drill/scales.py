@@ -5,6 +5,9 @@ from datetime import timedelta
 # Longest: a request that the proxy holds, a process that is stopped, a leap of the clock.
 MOST_HELD = 2.5
 MOST_STOPPED = 4.0
+MOST_SPELL = 6.0
+# Whole seconds, as a Retry-After names them.
+SILENCE = 4
 LEAP = 6.0
 # Much longer than a lease, and than a ticker's duty: somebody else has taken over by then.
 POINT_SLEEPS = 8.0

@@ -1,4 +1,6 @@
-"""A PostgreSQL and a Redis of the drill's own, on free ports, and how each is hurt."""
+"""A PostgreSQL and a Redis of the drill's own, on free ports, the disks that everything lies on,
+and how each is hurt.
+"""
 
 import os
 import pwd
@@ -16,8 +18,13 @@ import psycopg
 import redis
 
 from config.drill import processes
+from config.drill.disks import Disk
 
 START_WITHIN = 120
+END_OTHERS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+    " WHERE datname = 'postgres' AND pid <> pg_backend_pid()"
+)
 
 
 class Missing(Exception):
@@ -35,24 +42,47 @@ def free_port() -> int:
     return port
 
 
+class Disks:
+    """By name; the first holds the others. `data full` is how one of them is hurt."""
+
+    def __init__(self, **folders: Path) -> None:
+        self.disks = {name: Disk(folder) for name, folder in folders.items()}
+
+    def mount(self) -> None:
+        for disk in self.disks.values():
+            disk.mount()
+
+    def hurt(self, what: str) -> Callable[[], None] | None:
+        name, _, how = what.partition(" ")
+        return self.disks[name].hurt(how)
+
+    def end(self) -> None:
+        for disk in reversed(self.disks.values()):
+            disk.end()
+
+
 class Sqlite:
     """The site's own file. `lock` holds the only write lock there is."""
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / "data" / "counterfoil.sqlite3"
         self.settings = {"DATABASE_URL": "", "REDIS_URL": ""}
+        self.disks = Disks(data=folder / "data", media=folder / "data" / "media")
 
     def start(self) -> None:
-        pass
+        self.disks.mount()
 
     def stop(self) -> None:
-        pass
+        self.disks.end()
 
     def tend(self) -> None:
         pass
 
     def hurt(self, what: str, pick: float) -> Callable[[], None] | None:
-        """The way back; None when the lock was not to be had."""
+        """The way back; None when it was not to be had."""
+        return self._lock() if what == "lock" else self.disks.hurt(what)
+
+    def _lock(self) -> Callable[[], None] | None:
         line = sqlite3.connect(self.file, timeout=1, isolation_level=None)
         try:
             line.execute("BEGIN IMMEDIATE")
@@ -63,7 +93,7 @@ class Sqlite:
 
 
 class Grown:
-    """PostgreSQL and Redis: restarted, or a table locked."""
+    """PostgreSQL and Redis: restarted, a table locked, the database made read-only."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -73,6 +103,10 @@ class Grown:
         self._postgres: subprocess.Popen[bytes] | None = None
         self._redis: subprocess.Popen[bytes] | None = None
         self._away: set[str] = set()
+        self._is_read_only = self._may_write = False
+        self.disks = Disks(
+            data=folder / "data", media=folder / "data" / "media", postgres=self._scratch
+        )
         self._log = (folder / "stores.log").open("ab")
         self.url = f"postgres://postgres@127.0.0.1:{self._port}/postgres"
         self.settings = {
@@ -83,6 +117,7 @@ class Grown:
     def start(self) -> None:
         initdb = _find("initdb")
         self._binaries = initdb.resolve().parent
+        self.disks.mount()
         if os.geteuid() == 0:
             self._user = _unprivileged()
             shutil.chown(self._scratch, self._user)
@@ -103,6 +138,8 @@ class Grown:
 
     def tend(self) -> None:
         """Start again what is down and not meant to be."""
+        if self._is_read_only and self._may_write:
+            self._set_read_only(False)
         if "postgres" not in self._away and _is_down(self._postgres):
             (self._scratch / "pg" / "postmaster.pid").unlink(missing_ok=True)
             self._postgres = processes.start(
@@ -129,6 +166,10 @@ class Grown:
     def hurt(self, what: str, pick: float) -> Callable[[], None] | None:
         if what == "lock":
             return self._lock_table()
+        if what == "read-only":
+            return self._make_read_only()
+        if what not in ("postgres", "redis"):
+            return self.disks.hurt(what)
         child = self._postgres if what == "postgres" else self._redis
         if child is None or what in self._away:
             return None
@@ -151,11 +192,36 @@ class Grown:
             return None
         return line.close
 
+    def _make_read_only(self) -> Callable[[], None] | None:
+        """As after a failover: a session that begins meanwhile stays read-only to its end."""
+        if self._is_read_only or not self._set_read_only(True):
+            return None
+        self._may_write = False
+        return lambda: setattr(self, "_may_write", True)
+
+    def _set_read_only(self, wanted: bool) -> bool:
+        word = "on" if wanted else "off"
+        try:
+            with psycopg.connect(
+                self.url,
+                autocommit=True,
+                connect_timeout=2,
+                options="-c default_transaction_read_only=off -c lock_timeout=1000",
+            ) as line:
+                line.execute(f"ALTER DATABASE postgres SET default_transaction_read_only = {word}")
+                if wanted:
+                    line.execute(END_OTHERS)
+        except psycopg.Error:
+            return False
+        self._is_read_only = wanted
+        return True
+
     def stop(self) -> None:
         for child, number in ((self._redis, signal.SIGTERM), (self._postgres, signal.SIGINT)):
             if child:
                 processes.end(child, number, seconds=5)
         self._log.close()
+        self.disks.end()
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _answer(self) -> bool:

@@ -9,6 +9,7 @@ from config.drill.plan import DEALT_OFTEN, KILLS, STOPS, STORES, TOLD_LATE, make
 from config.management.commands.drill import PART
 from jobs.faultpoints import POINTS
 from providers.sandbox.faults import FAULTS
+from providers.sandbox.framing import FRAMINGS
 from tests.chaos import test_drill as short
 
 ROUNDS = 2000
@@ -68,8 +69,15 @@ def test_two_hundred_rounds_of_any_seed_meet_what_shows_a_defect(seed):
         each
         for part in parts
         for each in part.rounds
-        if each.fault == "header_id" and each.on_submit in ("", "delay")
+        if each.fault == "header_id" and each.on_submit in ("", "delay", "interim")
     ]
+    swapped = [
+        each
+        for part in parts
+        for each in part.rounds
+        if (each.fault, each.on_poll) in (("ok", "swapped"), ("wrong_id", ""))
+    ]
+    assert len(swapped) >= 3
     assert len(told_late) >= 2
     assert len(named) >= 2
     assert sum(acts["point kill", point] + acts["point stop", point] for point in SENT) >= 2
@@ -82,10 +90,19 @@ def test_the_drill_of_this_suite_hurts_in_every_way():
     assert {("kill", "q-worker"), ("kill", "web"), ("point kill", "submit_answered")} <= acts
     assert acts & {("kill", "cluster"), ("kill", "second")}
     assert {"stop", "point stop", "store"} <= {kind for kind, _ in acts}
-    for way in ("on_submit", "on_poll", "on_file", "on_hook"):
+    hurt = {target for kind, target in acts if kind == "store"}
+    assert "data read-only" in hurt
+    assert hurt & {"media full", "media no inodes"}
+    for way in ("on_submit", "on_poll", "on_file", "on_list", "on_hook"):
         assert any(getattr(each, way) for each in rounds)
+    wires = {wire for each in rounds for wire in (each.on_submit, each.on_poll)}
+    assert {"interim", "busy_after"} <= wires
+    assert wires & FRAMINGS.keys()
+    assert any(each.on_poll == "swapped" and not each.on_submit for each in rounds)
     told = {each.fault for each in rounds if not each.on_submit and not each.refuses_fallback}
     assert {"json_5xx_executed", "header_id"} <= told
+    polled = {each.fault for each in rounds if not each.on_submit and not each.on_poll}
+    assert "wrong_id" in polled
 
 
 def test_each_round_has_a_model_of_its_own():

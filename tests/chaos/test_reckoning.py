@@ -254,6 +254,38 @@ def test_a_lie_that_nobody_heard_is_no_excuse_for_a_second_run():
     assert kinds_in(twice) == {"executed twice"}
 
 
+SILENCE = ((AT, AT + 4),)
+
+
+@pytest.mark.parametrize(
+    ("at", "found"), [(2.0, {"polled in silence"}), (1.0, set()), (5.0, set())]
+)
+def test_a_poll_in_a_silence_that_was_heard_is_wrong(at, found):
+    assert kinds_in(books(silences=SILENCE, polled=(AT + at,))) == found
+
+
+@pytest.mark.parametrize(
+    ("kind", "what", "found"),
+    [
+        ("kill", "ticker", set()),
+        ("point stop", "poll_answered", set()),
+        ("store", "lock", set()),
+        ("kill", "q-worker", {"polled in silence"}),
+        ("store", "media full", {"polled in silence"}),
+    ],
+)
+def test_only_what_hurts_the_ticker_excuses_a_poll_in_a_silence(kind, what, found):
+    hurt = Entry(AT + 1, AT + 1, kind, what)
+    assert kinds_in(books(silences=SILENCE, polled=(AT + 3,), troubles=(hurt,))) == found
+
+
+@pytest.mark.parametrize(("times", "found"), [(4, {"fetched in vain"}), (3, set())])
+def test_a_file_that_there_is_no_room_for_is_not_fetched_again_and_again(times, found):
+    full = Entry(AT, AT + 6, "store", "media full")
+    fetched = tuple(("gen_1", AT + 1 + second) for second in range(times))
+    assert kinds_in(books(fetched=fetched, troubles=(full,))) == found
+
+
 def test_what_is_counted():
     vain = reckon(RIGHT["contradicted in vain"]).counts
     assert (vain["lies heard"], vain["contradicted"]) == (1, 0)

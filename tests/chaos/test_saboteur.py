@@ -19,6 +19,23 @@ def saboteur(tmp_path):
     return Saboteur(house, stores, Log(lambda: 0.0))
 
 
+def test_what_could_not_be_done_is_said(saboteur):
+    def refuse(what, pick):
+        raise OSError(22, "Invalid argument")
+
+    saboteur.stores.hurt = refuse
+    saboteur.act(Act(0, "store", "media full", seconds=1))
+    assert saboteur.failed == {"store media full": "Invalid argument"}
+    assert not saboteur.done
+
+
+def test_a_read_only_disk_is_noticed_by_whoever_opens_it_anew(saboteur):
+    killed = []
+    saboteur.house.target = lambda name, pick: killed.append(name)
+    saboteur.act(Act(0, "store", "data read-only", seconds=1))
+    assert killed == ["cluster", "ticker", "web"]
+
+
 def test_what_lasts_is_waited_for(saboteur):
     saboteur.act(Act(0, "store", "lock", seconds=60))
     saboteur.tend()

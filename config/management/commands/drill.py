@@ -1,5 +1,6 @@
 """`manage.py drill`: hurt a site of its own in every way, and hold its books against the bill."""
 
+import os
 import signal
 import sys
 from argparse import ArgumentParser
@@ -55,7 +56,8 @@ class Command(BaseCommand):
         if outcome.reckoning.wrongs:
             for line in report.story(outcome):
                 self.stdout.write(line)
-        return not outcome.reckoning.wrongs
+        is_build_machine = os.environ.get("CI", "").lower() == "true"
+        return not outcome.reckoning.wrongs and not (is_build_machine and outcome.failed)
 
     def _plant_each(self, options: dict) -> bool:
         """True when the drill finds every one of them."""
