@@ -5,10 +5,20 @@ Staff and superusers are changed, deleted and given a password by superusers alo
 to manage accounts would be a permission to do everything.
 """
 
+from typing import Any, cast
+
 from django.contrib import admin
+from django.contrib.admin.actions import delete_selected
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import AbstractUser, AnonymousUser, Group, User
-from django.http import HttpRequest
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from jobs.people import deletion
+from jobs.words import leaving
 
 admin.site.unregister([User, Group])
 
@@ -22,6 +32,27 @@ class PeopleAdmin(UserAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         return super().has_delete_permission(request, obj) and may_manage(request.user, obj)
+
+    actions = ("delete_selected",)
+    delete_confirmation_template = "admin/delete_person.html"
+    delete_selected_confirmation_template = "admin/delete_people.html"
+
+    def render_delete_form(self, request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+        return super().render_delete_form(request, context | _what_is_said([context["object"]]))
+
+    @admin.action(permissions=["delete"], description=_("Delete selected %(verbose_name_plural)s"))
+    def delete_selected(self, request: HttpRequest, queryset: QuerySet[User]) -> Any:
+        answer = delete_selected(self, request, queryset)
+        if isinstance(answer, TemplateResponse):
+            answer.context_data = (answer.context_data or {}) | _what_is_said(list(queryset))
+        return answer
+
+    def delete_model(self, request: HttpRequest, obj: User) -> None:
+        _delete(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        for user in queryset:
+            _delete(request, user)
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None):
         fixed = super().get_readonly_fields(request, obj)
@@ -44,3 +75,20 @@ def may_manage(manager: AbstractUser | AnonymousUser, person: User | None) -> bo
     """None stands for people in general."""
     is_ordinary = person is None or not (person.is_staff or person.is_superuser)
     return is_ordinary or manager.is_superuser
+
+
+def _delete(request: HttpRequest, person: User) -> None:
+    said = _("Deleted in the admin")
+    decider = deletion.Decider(cast(User, request.user), request.user.get_username(), str(said))
+    remove = request.POST.get("remove") == "yes"
+    deletion.delete_person(person, decider, timezone.now(), remove=remove)
+
+
+def _what_is_said(people: list[User]) -> dict[str, Any]:
+    had = deletion.belongings_of(people)
+    return {
+        "can_go": leaving.what_can_go(had),
+        "stays": leaving.what_stays(had),
+        "happens": leaving.what_happens(had),
+        "if_kept": leaving.if_kept(),
+    }

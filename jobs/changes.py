@@ -2,6 +2,7 @@
 the version raised and the event written in the same transaction."""
 
 import uuid
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import connection, transaction
@@ -35,6 +36,12 @@ def note(job_id: uuid.UUID, *, event: str, now: datetime, **facts: object) -> No
     """A change that a page shows without a new state."""
     Job.objects.filter(pk=job_id).update(version=F("version") + 1, changed_at=now)
     _write_event(job_id, event, now, facts)
+
+
+def note_all(job_ids: Sequence[uuid.UUID], *, event: str, now: datetime) -> None:
+    """Of many jobs that nobody looks at. Within the caller's transaction."""
+    Job.objects.filter(pk__in=job_ids).update(version=F("version") + 1, changed_at=now)
+    Event.objects.bulk_create([Event(job_id=pk, name=event, at=now, facts={}) for pk in job_ids])
 
 
 def _write_event(job_id: uuid.UUID, name: str, now: datetime, facts: dict[str, object]) -> None:

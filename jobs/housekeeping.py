@@ -23,7 +23,7 @@ from jobs import leases, media, wishes
 from jobs.audit import files
 from jobs.audit.findings import JobIdOf
 from jobs.models import Event, Job, StaffAction
-from jobs.people import sign_in
+from jobs.people import removal, sign_in
 from jobs.states import ENDS, JobState
 from jobs.works import job_id_of
 from providers import call_days, restores
@@ -183,6 +183,13 @@ def tidy_visitors(now: datetime) -> int:
     return sum(wishes.expire_result(job_id, now) for job_id in some)
 
 
+# What people left who were deleted
+
+
+def tidy_former(now: datetime) -> int:
+    return removal.clear_batch(now)
+
+
 # Jobs that a sign-in did not come to, and the queue lost
 
 
@@ -226,6 +233,7 @@ CHORES = (
     Chore("failed tasks", lambda now: _failures(now).count(), tidy_failures),
     Chore("calls", lambda now: _calls(now).count(), tidy_calls),
     Chore("pictures of visitors", lambda now: _visitors_jobs(now).count(), tidy_visitors),
+    Chore("jobs of former users", lambda now: removal.jobs_to_clear(now).count(), tidy_former),
     Chore("jobs that sign-ins left", lambda now: _left_jobs().count(), move_left_jobs),
     Chore("newcomers", lambda now: newcomers.forgettable(now).count(), tidy_newcomers),
     Chore("files", lambda now: sum(1 for _ in _orphans(now)), tidy_files),

@@ -62,6 +62,7 @@ class Job(models.Model):
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
     unwanted_at = models.DateTimeField(_("nobody waits since"), null=True, blank=True)
     result_deleted_at = models.DateTimeField(_("result deleted"), null=True, blank=True)
+    texts_removed_at = models.DateTimeField(_("texts removed"), null=True, blank=True)
     notice_due_at = models.DateTimeField(_("mail wished, due from"), null=True, blank=True)
     notice_tries = models.PositiveSmallIntegerField(_("tries to mail"), default=0)
     notified_at = models.DateTimeField(_("mailed"), null=True, blank=True)
@@ -244,6 +245,7 @@ class Deed(models.TextChoices):
     RESUME = "resume", _("set going again")
     PAUSE = "pause", _("provider paused")
     LET_IN = "let_in", _("requests let in again")
+    DELETE = "delete", _("person deleted")
 
 
 class StaffAction(models.Model):

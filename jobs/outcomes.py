@@ -14,7 +14,7 @@ from datetime import datetime
 from django.conf import settings
 from django.db import transaction
 
-from jobs import changes, leases, queue
+from jobs import changes, leases, queue, wishes
 from jobs.leases import StageLease
 from jobs.models import Job, Picture, Stage
 from jobs.states import ENDS, JobState
@@ -30,7 +30,7 @@ from providers.registry import Offer
 from providers.states import EVIDENCE, LIVE, CallState
 from quotas import alerts
 from quotas import ledger as quota
-from quotas.models import AlertKind
+from quotas.models import Account, AlertKind
 from quotas.states import AttemptState
 
 # Closed for so long that no turn will come.
@@ -133,6 +133,9 @@ def deliver(lease: StageLease, pictures: Sequence[Picture], now: datetime) -> bo
     _settle(job, AttemptState.SUCCESS, now)
     if not changes.move(job.pk, JobState.READY, event="ready", now=now):
         changes.note(job.pk, event="another", now=now)
+    gone = Account.objects.filter(pk=job.account_id, removal_asked_at__isnull=False)
+    if job.texts_removed_at or gone.exists():
+        wishes.remove_result(job.pk, now)
     return True
 
 

@@ -32,6 +32,10 @@ def enqueue_move(account_id: int) -> bool:
     return _send("jobs.tasks.move_jobs", account_id)
 
 
+def enqueue_removal() -> bool:
+    return _send("jobs.tasks.remove_texts")
+
+
 def waiting() -> int:
     """Messages nobody took yet; 0 when the queue cannot be asked."""
     try:

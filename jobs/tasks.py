@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from django.utils import timezone
 
 from jobs import engine, heartbeats, housekeeping, queue, smoke, ticker
-from jobs.people import sign_in
+from jobs.people import removal, sign_in
 from jobs.telling import alarm_posts, alarms, notices
 
 log = logging.getLogger(__name__)
@@ -32,6 +32,13 @@ def move_jobs(account_id: int) -> None:
     with _to_the_end(f"Jobs were not moved to account {account_id}"):
         if sign_in.continue_move(account_id, timezone.now(), seconds=MOVE_LASTS):
             queue.enqueue_move(account_id)
+
+
+def remove_texts() -> None:
+    """What former people left, after staff asked for its removal."""
+    with _to_the_end("What a former person left was not removed"):
+        if removal.run(timezone.now(), seconds=MOVE_LASTS):
+            queue.enqueue_removal()
 
 
 def probe() -> None:

@@ -1,6 +1,7 @@
 """What a person may still wish once a request was sent. No wish ends a call or an attempt."""
 
 import uuid
+from collections.abc import Collection
 from datetime import datetime
 from functools import partial
 
@@ -36,19 +37,30 @@ def expire_result(job_id: uuid.UUID, now: datetime) -> bool:
 
 
 @transaction.atomic
+def remove_result(job_id: uuid.UUID, now: datetime) -> None:
+    """Its person was deleted, and what was theirs is removed: also a picture that came late."""
+    ready = Job.objects.select_for_update().filter(pk=job_id, state=JobState.READY)
+    ready.filter(result_deleted_at=None).update(result_deleted_at=now)
+    remove_pictures([job_id])
+    changes.note(job_id, event="removed", now=now)
+
+
+@transaction.atomic
 def _forget(job_id: uuid.UUID, now: datetime, *, event: str) -> bool:
     """Forget the pictures of a ready job and remove their files; job, attempt and calls stay, and
     the slot stays used. Files go after the commit, so that a crash leaves one too many at most."""
     ready = Job.objects.select_for_update().filter(pk=job_id, state=JobState.READY)
     if ready.filter(result_deleted_at=None).update(result_deleted_at=now):
-        pictures = Picture.objects.filter(job_id=job_id)
-        files = [
-            file
-            for pk, original in pictures.values_list("pk", "file")
-            for file in (thumbnails.file_of(pk), original)
-        ]
-        pictures.delete()
+        remove_pictures([job_id])
         changes.note(job_id, event=event, now=now)
-        transaction.on_commit(partial(media.remove, files))
         return True
     return ready.exists()
+
+
+def remove_pictures(job_ids: Collection[uuid.UUID]) -> None:
+    """With their files, the originals and the small ones, after the commit."""
+    pictures = Picture.objects.filter(job__in=job_ids)
+    found = pictures.values_list("pk", "file")
+    files = [file for pk, original in found for file in (thumbnails.file_of(pk), original)]
+    pictures.delete()
+    transaction.on_commit(partial(media.remove, files))

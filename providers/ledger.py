@@ -6,7 +6,7 @@ transaction; record the provider's id before anything else.
 """
 
 import random
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
@@ -228,6 +228,13 @@ def note_answer(call: Call, text: str) -> None:
     text = storable(text, 120)
     if text != call.last_answer:
         Call.objects.filter(pk=call.pk).update(last_answer=text)
+
+
+def clear_texts(works: Collection[str]) -> None:
+    """What providers said in words, and the results' addresses, of calls that nobody pursues any
+    more. Their numbers stay."""
+    resting = Call.objects.filter(work__in=works, state__in=ENDS, poll_at=None)
+    resting.update(detail="", code="", last_answer="", result=[])
 
 
 def artifacts_of(call: Call) -> list[Artifact]:

@@ -57,11 +57,16 @@ class AccountQuerySet(models.QuerySet["Account"]):
     def open(self) -> "AccountQuerySet":
         return self.filter(closed_at=None)
 
+    def former(self) -> "AccountQuerySet":
+        """Of people who were deleted."""
+        return self.filter(closed_at__isnull=False, moved_to=None)
+
 
 class Account(models.Model):
     """A signed-in user, an anonymous visitor (signed cookie), or a name of the command line.
 
-    A visitor's account is closed by signing in: nothing is reserved on it from then on.
+    Nothing is reserved on a closed account. A visitor's is closed by signing in and names the
+    account that has its jobs. That of a person who was deleted is closed and names nobody.
     """
 
     user = models.OneToOneField(
@@ -77,6 +82,9 @@ class Account(models.Model):
         verbose_name=_("moved to"),
     )  # fmt: skip
 
+    removal_asked_at = models.DateTimeField(_("removal asked"), null=True, blank=True)
+    removed_at = models.DateTimeField(_("removed"), null=True, blank=True)
+
     objects = AccountQuerySet.as_manager()
 
     class Meta:
@@ -86,7 +94,8 @@ class Account(models.Model):
             models.CheckConstraint(
                 condition=~Q(visitor="") & ~Q(name=""), name="account_identity_not_blank"
             ),
-            # Only a visitor's account is closed, and it is known whose it has become.
+            # A closed account was a visitor's, and it is known whose it has become, or it is a
+            # former person's and has no owner.
             models.CheckConstraint(
                 condition=Q(closed_at__isnull=True, moved_to__isnull=True)
                 | Q(
@@ -94,8 +103,27 @@ class Account(models.Model):
                     moved_to__isnull=False,
                     visitor__isnull=False,
                     user__isnull=True,
+                )
+                | Q(
+                    closed_at__isnull=False,
+                    moved_to__isnull=True,
+                    visitor__isnull=True,
+                    user__isnull=True,
+                    name__isnull=True,
                 ),
-                name="account_closed_is_a_visitors",
+                name="account_closed_has_no_user",
+            ),
+            models.CheckConstraint(
+                condition=Q(removal_asked_at__isnull=True)
+                | Q(closed_at__isnull=False, moved_to__isnull=True),
+                name="account_removal_is_of_a_former_person",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["closed_at"],
+                condition=Q(closed_at__isnull=False),
+                name="account_closed",
             ),
         ]
 
@@ -104,6 +132,8 @@ class Account(models.Model):
             return self.name
         if self.user_id:
             return gettext("user %(number)s") % {"number": self.user_id}
+        if self.closed_at and not self.moved_to_id:
+            return gettext("former user, account %(number)s") % {"number": self.pk}
         return gettext("visitor %(beginning)s") % {"beginning": (self.visitor or "?")[:8]}
 
 

@@ -56,6 +56,12 @@ def close_visitor(*, visitor: str, to: Account, now: datetime) -> bool:
     return is_new or Account.objects.open().filter(pk=account.pk).update(**closed) == 1
 
 
+def leave_account(account: Account, now: datetime) -> bool:
+    """Its person is no more: it has no owner from now on. False when it was closed before."""
+    nobody = {"user": None, "visitor": None, "name": None}
+    return Account.objects.open().filter(pk=account.pk).update(closed_at=now, **nobody) == 1
+
+
 def _take_over(visitor: str, user: User, now: datetime) -> Account | None:
     """A plan that staff chose for the visitor stays."""
     mine = Account.objects.open().filter(visitor=visitor)

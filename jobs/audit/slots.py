@@ -53,7 +53,8 @@ def attempt_is_of_its_job(now: datetime) -> Iterator[Finding]:
 @check("A job is left on an account that was closed long ago, where nobody sees it.")
 def closed_account_has_no_job(now: datetime) -> Iterator[Finding]:
     """A sign-in that died leaves some; the next one of that user brings them along."""
-    return each(Job.objects.filter(account__closed_at__lt=now - SIGN_IN_LASTS))
+    moved = Job.objects.filter(account__moved_to__isnull=False)
+    return each(moved.filter(account__closed_at__lt=now - SIGN_IN_LASTS))
 
 
 @check("A job goes on, but its slot is no longer on hold.")

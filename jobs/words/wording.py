@@ -210,6 +210,7 @@ EVENTS: dict[str, "StrPromise"] = {
     "restored": gettext_lazy("This site was restored from a backup, and this was cancelled."),
     "unwanted": gettext_lazy("You stopped waiting."),
     "deleted": gettext_lazy("You deleted the picture."),
+    "removed": gettext_lazy("Its person was deleted, and what was theirs was removed."),
     "expired": gettext_lazy("The picture was removed: those of visitors are not kept for ever."),
     "tidied": gettext_lazy("%(events)s earlier lines like those that follow are not kept."),
     "given_up": gettext_lazy("We stopped asking: the outcome was never learned."),

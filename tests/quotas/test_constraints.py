@@ -98,7 +98,7 @@ def test_only_a_visitors_account_is_closed_and_for_another(account, visitor, now
         "never": (visitor, {"moved_to": account}),
     }[closed]
     write = lambda: Account.objects.filter(pk=row.pk).update(**columns)  # noqa: E731
-    assert refused(write, "account_closed_is_a_visitors")
+    assert refused(write, "account_closed_has_no_user")
 
 
 @pytest.mark.parametrize("identity", ["user_id", "visitor", "name"])

@@ -170,9 +170,14 @@ def _(job):
     return job.pk
 
 
-@damage("account_closed_is_a_visitors", despite=("account_closed_is_a_visitors",))
+@damage("account_closed_has_no_user", despite=("account_closed_has_no_user",))
 def _(job):
     return harm(Account.objects.filter(pk=job.account_id), closed_at=job.created_at)
+
+
+@damage("account_removal_is_of_a_former_person", despite=("account_removal_is_of_a_former_person",))
+def _(job):
+    return harm(Account.objects.filter(pk=job.account_id), removal_asked_at=job.created_at)
 
 
 @damage("account_identity_not_blank", despite=("account_identity_not_blank",))

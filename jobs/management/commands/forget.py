@@ -1,0 +1,44 @@
+"""`manage.py forget NAME`: delete a user with all that was theirs, as staff do in the admin."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from jobs.people import deletion
+from jobs.people.deletion import Decider
+from jobs.words import leaving
+
+
+class Command(BaseCommand):
+    help = "Delete a user and remove their prompts, pictures and texts; ledgers keep their numbers."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", help="the user's name")
+        parser.add_argument(
+            "--yes", action="store_true", help="do it; otherwise only say what goes"
+        )
+        parser.add_argument(
+            "--keep", action="store_true", help="delete the user alone, remove nothing else"
+        )
+
+    def handle(self, **options: Any) -> None:
+        user = User.objects.filter(username=options["name"]).first()
+        if user is None:
+            raise CommandError("there is no user of this name")
+        had = deletion.belongings_of([user])
+        self._say("Can be removed:", leaving.what_can_go(had))
+        self._say("Stays for good, without a name:", leaving.what_stays(had))
+        self._say("On its way:", leaving.what_happens(had))
+        if not options["yes"]:
+            self.stdout.write("Nothing was changed. With --yes it is done.")
+            return
+        decider = Decider(None, "manage.py forget", "on the command line")
+        deletion.delete_person(user, decider, timezone.now(), remove=not options["keep"])
+        self.stdout.write("Done.")
+
+    def _say(self, head: str, lines: list[str]) -> None:
+        if lines:
+            self.stdout.write("\n".join([head, *[f"  - {line}" for line in lines]]))
