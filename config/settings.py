@@ -298,6 +298,8 @@ CSRF_FAILURE_VIEW = "jobs.views.stale.not_sent"
 MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2**20
 
+# Django's own that need no package besides; the first makes new hashes.
+PASSWORD_HASHERS = [f"jobs.people.passwords.{name}" for name in ("PBKDF2", "PBKDF2SHA1", "Scrypt")]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (

@@ -50,6 +50,13 @@ def strict(name: str, most: int, within: timedelta, *, network: int | None = Non
     return Limit(Rule(name, most, within), of_network, fresh_cookie_helps=False)
 
 
+def secret(name: str, most: int, within: timedelta) -> Limit:
+    """Whoever has it open guesses passwords, so it never depends on a store elsewhere alone."""
+    person = Rule(name, most, within, guards_secret=True)
+    of_network = Rule(f"{name} of a network", 10 * most, within, guards_secret=True)
+    return Limit(person, of_network, fresh_cookie_helps=False)
+
+
 PAGES = limit("pages", 100, MINUTE, network=2_000)
 POLLS = limit("polls", 600, MINUTE, network=10_000)
 PICTURES = limit("pictures", 600, MINUTE, network=10_000)
@@ -57,11 +64,11 @@ PICTURES = limit("pictures", 600, MINUTE, network=10_000)
 HOOKS = strict("hooks", 3_000, MINUTE, network=3_000)
 ORDERS = strict("orders", 20, MINUTE)
 UPLOADS = strict("uploads", 10, MINUTE)
-SIGN_IN = strict("sign-in", 10, MINUTE)
-SIGN_UP = strict("sign-up", 5, TEN_MINUTES)
-PASSWORD_RESET = strict("password reset", 3, TEN_MINUTES)
-SECOND_FACTOR = strict("second factor", 10, MINUTE)
-SIGN_IN_NAME = Rule("sign-in by name", 20, TEN_MINUTES)
+SIGN_IN = secret("sign-in", 10, MINUTE)
+SIGN_UP = secret("sign-up", 5, TEN_MINUTES)
+PASSWORD_RESET = secret("password reset", 3, TEN_MINUTES)
+SECOND_FACTOR = secret("second factor", 10, MINUTE)
+SIGN_IN_NAME = Rule("sign-in by name", 20, TEN_MINUTES, guards_secret=True)
 
 # They tell machines that the site lives. Static files never come as far as this.
 UNLIMITED = frozenset({"healthz", "readyz"})

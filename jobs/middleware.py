@@ -14,9 +14,10 @@ from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
 from jobs.limits import endpoint_of, windows_of
+from jobs.people.passwords import TooManyPasswords
 from jobs.people.sign_in import bring_along
 from jobs.people.visitors import known_visitor, remember_visitor
-from jobs.views.limited import bare_limited_page, limited_page
+from jobs.views.limited import bare_limited_page, busy_page, limited_page
 from quotas import accounts
 from quotas.limiter import limiter
 from quotas.models import Account
@@ -53,6 +54,9 @@ class RateLimits:
     def process_view(self, request: HttpRequest, *args: object) -> HttpResponse | None:
         limited = request.limited  # type: ignore[attr-defined]
         return limited_page(request, limited) if limited else None
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        return busy_page(request) if isinstance(exception, TooManyPasswords) else None
 
 
 @receiver(user_logged_in)

@@ -7,6 +7,9 @@ It fails open. A store that is absent, raises, hangs, lies or is full, and a rul
 sense, let the request through; each such request is counted (`quotas.unmeasured`), so that staff
 are told. Nothing is written for a request, but in the store of the counts: this process's memory,
 or Redis.
+
+A rule that guards a secret is counted in this process's memory as well, whatever Redis says: a
+crowd can make Redis late, but it cannot make this process forget what it has let through.
 """
 
 import math
@@ -52,6 +55,7 @@ class Rule:
     name: str
     most: int
     within: timedelta
+    guards_secret: bool = False
 
     @property
     def lets_something_through(self) -> bool:
@@ -96,20 +100,24 @@ class Limiter:
         counts_of: Callable[[Rule], MovingWindowRateLimiter],
         guard: Guard,
         prepare: Callable[[], object] = lambda: None,
+        here: "Limiter | None" = None,
     ) -> None:
-        """`prepare` runs before each check, in the thread of the request."""
+        """`prepare` runs before each check, in the thread of the request. `here` counts in this
+        process what guards a secret, where the store is elsewhere."""
         self._counts_of = counts_of
+        self._here = here
         self._guard = guard
         self._prepare = prepare
 
     def check(self, windows: Iterable[Window]) -> Limited | None:
         """Count the request in each window up to the first that is full. Never raises, not even
         where finding out which windows fails."""
+        # Before the store is asked: a bad rule says nothing about the store.
+        found = list(_countable(windows))
+        return self._ask_store(found) or self._count_here(found) if found else None
+
+    def _ask_store(self, found: Sequence[tuple[Window, RateLimitItem]]) -> Limited | None:
         try:
-            # Before the store is asked: a bad rule says nothing about the store.
-            found = list(_countable(windows))
-            if not found:
-                return None
             self._prepare()
             return self._guard.ask(lambda: self._first_full(found))
         except NotMeasured as exc:
@@ -117,6 +125,12 @@ class Limiter:
         except Exception:  # noqa: BLE001 - whatever it is, it must not be the outage
             unmeasured.note(WhyUnmeasured.FAULT)
         return None
+
+    def _count_here(self, found: Sequence[tuple[Window, RateLimitItem]]) -> Limited | None:
+        """After the store let it through: what the store refuses does not count here either."""
+        if self._here is None:
+            return None
+        return self._here.check(window for window, _item in found if window.rule.guards_secret)
 
     def _first_full(self, windows: Sequence[tuple[Window, RateLimitItem]]) -> Limited | None:
         for window, item in windows:
@@ -198,7 +212,7 @@ def in_redis(url: str) -> Limiter:
         store().storage.connection_pool.disconnect()
 
     guard = Guard(budget=BUDGET, hang_up=hang_up)
-    return Limiter(lambda rule: counts(), guard, prepare=identity.learn_site_id)
+    return Limiter(lambda rule: counts(), guard, prepare=identity.learn_site_id, here=in_memory())
 
 
 class StrictRedisStorage(RedisStorage):

@@ -29,6 +29,7 @@ from providers.registry import fallback_offers, known_names, offers
 from quotas import alerts
 from quotas.ledger import utc_day
 from quotas.models import Alert, AlertKind, Unmeasured
+from quotas.states import WhyUnmeasured
 
 log = logging.getLogger(__name__)
 
@@ -187,13 +188,19 @@ def smoke_tests(now: datetime) -> Iterator[Trouble]:
             yield Trouble(name, words)
 
 
+STORE_IS_AWAY = {WhyUnmeasured.RAISES, WhyUnmeasured.HANGS, WhyUnmeasured.LIES}
+
+
 def unmeasured_requests(now: datetime) -> Iterator[Trouble]:
     """The limiter failing open: told by each web process while it lasts, once a minute."""
     since = now - UNMEASURED_LASTS
     lately = Unmeasured.objects.filter(day__gte=utc_day(since), last_at__gt=since)
     whys = {row.why: row.get_why_display() for row in lately.order_by("why")}
     if whys:
-        yield Trouble("rate limits", ", ".join(whys.values()))
+        words = [", ".join(map(str, whys.values()))]
+        if whys.keys() & STORE_IS_AWAY:
+            words.append(_("Tries of passwords are counted by each web process meanwhile."))
+        yield Trouble("rate limits", ". ".join(map(str, words)))
 
 
 def running_copy(now: datetime) -> Iterator[Trouble]:

@@ -21,22 +21,34 @@ from jobs.views.sign_in import SignInForm
 from quotas.limiter import Limited
 
 STATUS = 429
+BUSY_SECONDS = 5
 # Never sent back in a page, wherever in a field's name it stands.
 SECRET = ("password", "secret", "token", "code")
 
 
 def limited_page(request: HttpRequest, limited: Limited) -> HttpResponse:
     _drop_unreadable(request)
-    return _dated(_page(request, limited_in_words(limited.seconds)), limited)
+    return _dated(_page(request, limited_in_words(limited.seconds)), limited.seconds)
 
 
 def bare_limited_page(request: HttpRequest, limited: Limited) -> HttpResponse:
     """With nothing of what was sent: nobody found that it is a form of ours."""
-    return _dated(_whole_page(request, limited_in_words(limited.seconds), posted=None), limited)
+    page = _whole_page(request, limited_in_words(limited.seconds), posted=None)
+    return _dated(page, limited.seconds)
 
 
-def _dated(response: HttpResponse, limited: Limited) -> HttpResponse:
-    response["Retry-After"] = str(limited.seconds)
+def busy_page(request: HttpRequest) -> HttpResponse:
+    """No turn to check a password: whose it is makes no difference."""
+    says = _("Too many people are signing in at this moment. Try again in a moment.")
+    response = _dated(_page(request, says), BUSY_SECONDS)
+    response.status_code = 503
+    # Django would log each as an error.
+    response._has_been_logged = True  # type: ignore[attr-defined]
+    return response
+
+
+def _dated(response: HttpResponse, seconds: int) -> HttpResponse:
+    response["Retry-After"] = str(seconds)
     return response
 
 
