@@ -45,6 +45,9 @@ ALLOWED_HOSTS += [
 ]
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL else []
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _public.scheme == "https"
+# A month: each visit renews it, and a site that gives up TLS is not locked out for long. It holds
+# for the name alone, since what else is below it is not ours to decide.
+SECURE_HSTS_SECONDS = 30 * 86400 if _public.scheme == "https" else 0
 if _public.scheme == "https":
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
@@ -175,7 +178,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.csp.content_security_policy",
     "config.caching.keep_no_page",
-    "django.middleware.security.SecurityMiddleware",
+    "config.transport.TransportSecurity",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -1,5 +1,6 @@
 """The visitor's cookie: a random id, signed, and nothing else."""
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 COOKIE = "visitor"
@@ -20,5 +21,10 @@ def remember_visitor(request: HttpRequest, response: HttpResponse, visitor: str)
         max_age=COOKIE_LASTS,
         httponly=True,
         samesite="Lax",
-        secure=request.is_secure(),
+        secure=is_secure_site(request),
     )
+
+
+def is_secure_site(request: HttpRequest) -> bool:
+    """Also behind a proxy that does not name the scheme: then PUBLIC_URL does."""
+    return settings.SESSION_COOKIE_SECURE or request.is_secure()

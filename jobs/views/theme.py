@@ -5,7 +5,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from jobs.context import THEME_COOKIE, THEMES
-from jobs.people.visitors import COOKIE_LASTS
+from jobs.people.visitors import COOKIE_LASTS, is_secure_site
 from jobs.views.pages import see_other
 
 
@@ -21,7 +21,7 @@ def set_theme(request: HttpRequest) -> HttpResponse:
             max_age=COOKIE_LASTS,
             httponly=True,
             samesite="Lax",
-            secure=request.is_secure(),
+            secure=is_secure_site(request),
         )
     else:
         response.delete_cookie(THEME_COOKIE, samesite="Lax")
