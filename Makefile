@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench fill chaos mutants screens weight lock
+.PHONY: help run test check bench fill chaos mutants fuzz screens weight lock
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -40,6 +40,8 @@ DB ?= sqlite
 chaos: SEED ?= 1
 chaos: ROUNDS ?= 60
 mutants: SEED ?= 1
+fuzz: SEED ?= 1
+fuzz: SECONDS ?= 60
 mutants: ROUNDS ?= 200
 
 chaos: $(RUNTIME) ## Hurt a site of its own, hold its books to the bill (SEED=1 ROUNDS=60 DB=sqlite)
@@ -47,6 +49,9 @@ chaos: $(RUNTIME) ## Hurt a site of its own, hold its books to the bill (SEED=1 
 
 mutants: $(RUNTIME) ## Plant each defect, one after the other: the drill must find each
 	@exec $(PYTHON) manage.py drill --mutants --seed $(SEED) --rounds $(ROUNDS) --db $(DB)
+
+fuzz: $(DEVELOPMENT) ## Send what no browser sends to every address (SECONDS=60 DB=sqlite SEED=1)
+	@exec $(PYTHON) -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) --db $(DB)
 
 screens: $(DEVELOPMENT) ## Take pictures of the pages into screens/
 	@exec $(PYTHON) -m tests.screens

@@ -10,13 +10,25 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from asgiref.sync import SyncToAsync
-from django.core.handlers.asgi import ASGIHandler
+from django.core.handlers.asgi import ASGIHandler, ASGIRequest
 from django.db import connections
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase, StreamingHttpResponse
+from django.utils.http import parse_header_parameters
+
+
+class Request(ASGIRequest):
+    def _set_content_type_params(self, meta: dict[str, Any]) -> None:
+        """Without the charset, which `config.charset` ignores too: to set it Django reads the query
+        here already, where nothing answers for what it raises."""
+        self.content_type, self.content_params = parse_header_parameters(
+            meta.get("CONTENT_TYPE", "")
+        )
 
 
 class Handler(ASGIHandler):
+    request_class = Request
+
     async def run_get_response(self, request: HttpRequest) -> HttpResponseBase:
         response = await super().run_get_response(request)
         if request.method == "HEAD" and isinstance(response, StreamingHttpResponse):

@@ -180,6 +180,7 @@ MIDDLEWARE = [
     "config.caching.keep_no_page",
     "config.transport.TransportSecurity",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.cookies.usable_cookies",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -5,13 +5,16 @@ from itertools import chain
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import BadRequest
+from django.core.exceptions import BadRequest, FieldDoesNotExist
+from django.db import DataError
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils.translation import gettext_lazy as _
 
 from jobs.htmx import wants_part
 from jobs.views import board, gates
+
+UNANSWERABLE = (ValueError, OverflowError, DataError, FieldDoesNotExist)
 
 
 class StaffSite(admin.AdminSite):
@@ -35,13 +38,19 @@ class StaffSite(admin.AdminSite):
         ]
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """No filter of Django's asks whether its value is text that PostgreSQL takes."""
+        """Django's lists and filters do not ask whether a value of the address can be looked for:
+        a NUL, a year beyond the calendar, a number beyond its column, a field without a name."""
         guarded = super().admin_view(view, cacheable)
 
         def read(request: HttpRequest, *place: Any, **named: Any) -> HttpResponse:
             if any("\0" in said for said in _values_of(request)):
                 raise BadRequest("NUL in the address")
-            return guarded(request, *place, **named)
+            try:
+                return guarded(request, *place, **named)
+            except UNANSWERABLE as exc:
+                if not request.GET and not isinstance(exc, FieldDoesNotExist):
+                    raise
+                raise BadRequest(f"{type(exc).__name__} of what the address asks for") from exc
 
         return read
 
