@@ -47,11 +47,18 @@ class Answer:
     """False where the framing was wrong, so that something may be missing."""
 
     def json(self) -> Any:
-        """The body as JSON, or None when it is none."""
+        """The body as JSON, or None when it is none, also where an object names two ids."""
         try:
-            return jsonlib.loads(self.body)
+            return jsonlib.loads(self.body, object_pairs_hook=_read_object)
         except (ValueError, RecursionError):
             return None
+
+
+def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs) and [name for name, _ in pairs].count("id") > 1:
+        raise ValueError("two ids")
+    return found
 
 
 @dataclass(frozen=True)
@@ -203,6 +210,12 @@ class _Noting:
                 sock.close()
                 raise
         return sock
+
+    @property
+    def is_connected(self) -> bool:
+        """False also where TLS holds a decrypted byte back, which select() does not show."""
+        count_pending = getattr(self.sock, "pending", None)
+        return super().is_connected and not (count_pending and count_pending())  # type: ignore[misc]
 
     def _tunnel(self) -> None:
         """The answer to CONNECT, too, is read within the total deadline."""

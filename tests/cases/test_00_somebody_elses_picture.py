@@ -1,6 +1,7 @@
 """Each person gets their own picture, whatever puts requests and answers out of step."""
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -58,17 +59,31 @@ class Crowd:
         return own, wrong
 
 
-def test_behind_a_gateway_that_sends_hints_each_gets_their_own(tmp_path):
-    with OddProvider(after_hints, takes=4) as provider:
-        crowd = Crowd(tmp_path, provider)
+GATEWAYS = {"hints": (after_hints, 4.0), "others": (of_another, 2.0)}
+
+
+@pytest.fixture(scope="module")
+def crowds(tmp_path_factory):
+    """A site behind each gateway, at the same time."""
+
+    def gather(name):
+        answer_poll, takes = GATEWAYS[name]
+        with OddProvider(answer_poll, takes=takes) as provider:
+            return Crowd(tmp_path_factory.mktemp(name), provider)
+
+    with ThreadPoolExecutor() as pool:
+        return dict(zip(GATEWAYS, pool.map(gather, GATEWAYS), strict=True))
+
+
+def test_behind_a_gateway_that_sends_hints_each_gets_their_own(crowds):
+    crowd = crowds["hints"]
     assert crowd.counts() == (PEOPLE, 0)
     assert crowd.alerts == []
     assert crowd.audit.returncode == 0, crowd.audit.stdout
 
 
-def test_answers_about_other_runs_give_nobody_a_picture_and_tell_staff(tmp_path):
-    with OddProvider(of_another, takes=2) as provider:
-        crowd = Crowd(tmp_path, provider)
+def test_answers_about_other_runs_give_nobody_a_picture_and_tell_staff(crowds):
+    crowd = crowds["others"]
     assert crowd.counts() == (PEOPLE, 0)
     assert ("other_run", "polza") in crowd.alerts
     assert crowd.audit.returncode == 0, crowd.audit.stdout

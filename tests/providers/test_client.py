@@ -191,6 +191,17 @@ def test_submit_goes_through_the_tunnel_of_the_environment(submit, serve, monkey
     assert header_of(proxy.received, "Authorization") == ["Bearer the-key"]
 
 
+def test_interim_answers_of_a_proxy_are_skipped(submit, serve, monkeypatch, tls):
+    def through(line):
+        line.read_head()
+        line.send(b"HTTP/1.1 102 Processing\r\nX: y\r\n\r\n")
+        open_tunnel(line, tls)
+        take(line)
+
+    monkeypatch.setenv("https_proxy", serve(through).url)
+    assert submit("https://provider.test") == Accepted("gen_1")
+
+
 def test_plain_submit_goes_through_the_proxy_of_the_environment(submit, serve, monkeypatch):
     proxy = serve(take)
     monkeypatch.setenv("http_proxy", proxy.url)

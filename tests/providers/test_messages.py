@@ -1,5 +1,6 @@
 """What a submit, a poll, a list and a download make of every answer in the table of messages."""
 
+import io
 import json
 import threading
 from datetime import UTC, datetime, timedelta
@@ -172,6 +173,30 @@ def test_unasked_bytes_on_a_kept_connection_end_it(serve, poller):
     has_spoken.wait(20)
     assert poll("gen_2") == Running("of gen_2")
     assert len(server.lines) == 2
+
+
+def test_unasked_bytes_that_tls_has_decrypted_end_a_kept_connection(serve, poller):
+    """The answer fills what is read at once exactly; what follows stands in the same record."""
+    room = io.DEFAULT_BUFFER_SIZE - len(sized(b"")) - 3
+    padded = body_of("gen_1").ljust(room)
+
+    def speak_on(line):
+        line.read_head()
+        line.send(sized(padded) + sized(body_of("gen_9")))
+        line.hang()
+
+    assert len(sized(padded)) == io.DEFAULT_BUFFER_SIZE
+    server = serve(speak_on, answer_in(WAYS["length"], body_of), scheme="https")
+    poll = poller(server.url)
+    assert poll("gen_1") == Running("of gen_1")
+    assert poll("gen_2") == Running("of gen_2")
+
+
+def test_answer_that_names_two_ids_is_no_answer(submit, serve, poller):
+    body = b'{"id": "gen_2", "status": "completed", "id": "gen_1"}'
+    server = serve(answer_in(WAYS["length"], lambda path: body))
+    assert isinstance(poller(server.url)("gen_1"), NoAnswer)
+    assert submit(server.url).why.rule == "unreadable"
 
 
 def test_late_answer_to_the_question_before_is_no_answer(serve, poller):
