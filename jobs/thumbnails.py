@@ -1,29 +1,41 @@
 """Small pictures for lists: drawn when they are first asked for, kept as files, never as rows.
 
-Losing one loses nothing. Two are drawn at a time, since a large original takes much memory.
+Losing one loses nothing. A large original takes four bytes of memory for each of its pixels, so it
+is drawn in a process of its own, whose memory is bounded and goes back to the system. One such runs
+at a time.
 """
 
-import io
 import logging
 import os
-import struct
+import subprocess
+import sys
 import threading
 import uuid
+from collections import OrderedDict
 from contextlib import suppress
 from pathlib import Path
 
-from PIL import Image, ImageOps
-
-from jobs import media
+from jobs import drawing, media
+from jobs.connections import give_back_connections
 from jobs.models import Picture
 
 log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "image/webp"
 MOST_PIXELS = (480, 480)
-# The last two are what Pillow raises of a broken PNG and of a camera's notes that make no sense.
-UNREADABLE = (OSError, ValueError, Image.DecompressionBombError, SyntaxError, struct.error)
+# Beyond these pixels a process of its own: starting one takes longer than drawing a smaller one.
+LARGE = 8_000_000
+MOST_BYTES = 2**30
+DRAW_SECONDS = WAIT_SECONDS = 20
+MOST_REMEMBERED = 1_000
 _turns = threading.BoundedSemaphore(2)
+_turn_of_large = threading.BoundedSemaphore(1)
+# What could not be drawn is not tried again while the file is the same.
+_unreadable: OrderedDict[tuple[uuid.UUID, int], None] = OrderedDict()
+
+
+class NotDrawn(Exception):
+    pass
 
 
 def file_of(picture_id: uuid.UUID) -> str:
@@ -51,18 +63,56 @@ def _kept(path: Path) -> bytes:
 
 
 def _draw(picture: Picture) -> bytes | None:
+    """None where it cannot be drawn, or not in time."""
     original = media.path_of(picture.file)
-    out = io.BytesIO()
     try:
-        with _turns, Image.open(original or "") as image:
-            image.draft("RGB", MOST_PIXELS)
-            small = ImageOps.exif_transpose(image)
-            small.thumbnail(MOST_PIXELS)
-            small.save(out, "WEBP", quality=80)
-    except UNREADABLE as exc:
-        log.warning("A picture cannot be made small: %s", type(exc).__name__)
+        known = (picture.pk, original.stat().st_mtime_ns if original else 0)
+    except OSError:
         return None
-    return out.getvalue()
+    if original is None or known in _unreadable:
+        return None
+    give_back_connections()
+    try:
+        return _draw_in_turn(original)
+    except (NotDrawn, *drawing.UNREADABLE) as exc:
+        log.warning("A picture cannot be made small: %s", type(exc).__name__)
+        _remember(known)
+        return None
+
+
+def _draw_in_turn(original: Path) -> bytes | None:
+    is_large = drawing.pixels_of(original) > LARGE
+    turns, draw = (_turn_of_large, _draw_apart) if is_large else (_turns, drawing.draw)
+    if not turns.acquire(timeout=WAIT_SECONDS):
+        log.warning("A small picture was not drawn in time: too many were asked for at once")
+        return None
+    try:
+        return draw(original, MOST_PIXELS)
+    finally:
+        turns.release()
+
+
+def _draw_apart(original: Path, most: tuple[int, int]) -> bytes:
+    script = Path(drawing.__file__)
+    command = [sys.executable, "-I", str(script), str(original), *map(str, (*most, MOST_BYTES))]
+    try:
+        drawn = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=DRAW_SECONDS,
+            check=True,
+        )
+    except subprocess.SubprocessError as exc:
+        raise NotDrawn from exc
+    return drawn.stdout
+
+
+def _remember(known: tuple[uuid.UUID, int]) -> None:
+    _unreadable[known] = None
+    while len(_unreadable) > MOST_REMEMBERED:
+        _unreadable.popitem(last=False)
 
 
 def _keep(path: Path, content: bytes) -> None:
