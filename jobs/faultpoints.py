@@ -24,6 +24,14 @@ POINTS = (
     "picture_written",
     "picture_delivered",
 )
+# Of `manage.py restore`; they are no part of a picture's life.
+RESTORE_POINTS = (
+    "restore_copied",
+    "restore_drafted",
+    "restore_files_written",
+    "restore_set_aside",
+    "restore_in_place",
+)
 SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
 
 _file = os.environ.get("COUNTERFOIL_FAULTPOINT_FILE", "")

@@ -47,6 +47,11 @@ def side_file(file: Path, suffix: str) -> Path:
     return file.with_name(file.name + suffix)
 
 
+def read_only_address(file: Path, *, is_alone: bool = False) -> str:
+    """`is_alone`: nothing that lies beside the file is looked at, and nothing is written there."""
+    return f"{file.absolute().as_uri()}?{'immutable=1' if is_alone else 'mode=ro'}"
+
+
 def note_file(file: Path) -> Path:
     return file.with_name(f"{file.name}.last_start")
 

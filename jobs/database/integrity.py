@@ -7,6 +7,8 @@ from pathlib import Path
 
 from django.db import connection
 
+from jobs.database.file import read_only_address
+
 MOST = 20
 """A damaged file may have thousands of faults; a few show that it is damaged."""
 SQLITE_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -41,16 +43,17 @@ def is_damage(exc: BaseException | None) -> bool:
     return False
 
 
-def faults_of_file(file: Path, *, whole: bool = True) -> list[str]:
-    """Of a SQLite file with what lies beside it. Not the whole check reads every page, but compares
-    no index with its table.
+def faults_of_file(file: Path, *, whole: bool = True, is_alone: bool = False) -> list[str]:
+    """Of a SQLite file with what lies beside it, unless it `is_alone`. The check that is not
+    `whole` reads every page, but compares no index with its table.
 
     Nothing is written: to close a database that was opened for writing would carry a `-wal` into
     it that may be another's.
     """
     check = "integrity_check" if whole else "quick_check"
     try:
-        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as opened:
+        address = read_only_address(file, is_alone=is_alone)
+        with closing(sqlite3.connect(address, uri=True)) as opened:
             found = opened.execute(f"PRAGMA {check}({MOST})").fetchall()
     except sqlite3.Error as exc:
         return [str(exc)]

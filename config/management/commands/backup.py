@@ -1,0 +1,36 @@
+"""`manage.py backup PATH`: the database, the pictures and the secret key, beside a site at work."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, connection
+
+from config.backup import Failed
+from config.backup.make import make_backup
+from config.backup.manifest import FROM_ENVIRONMENT
+from jobs.outages import describe
+
+
+class Command(BaseCommand):
+    help = "Write a backup into a new or empty folder. May run beside a site at work."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("path", type=Path, help="a new or empty folder")
+
+    def handle(self, **options: Any) -> None:
+        try:
+            made = make_backup(options["path"], self.stdout.write)
+        except Failed as exc:
+            raise CommandError(f"backup: {exc}") from exc
+        except DatabaseError as exc:
+            raise CommandError(f"backup: the database {describe(exc)}") from exc
+        if connection.vendor != "sqlite":
+            self.stdout.write(
+                "the database is not in it: pg_dump writes it, before this (docs/operations.md)"
+            )
+        if made.secret_key == FROM_ENVIRONMENT:
+            self.stdout.write("SECRET_KEY is not in it: the setting holds it, so keep that as well")
+        self.stdout.write(f"backup: {options['path']} is whole")

@@ -1,0 +1,41 @@
+"""`manage.py restore PATH`: a backup becomes the site's data again. The site must not run."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from config.backup import Failed
+from config.backup.restore import Wishes, restore_backup
+
+
+class Command(BaseCommand):
+    help = (
+        "Verify a backup and put it in place: what was queued in it is cancelled, and files that no"
+        " row names are kept."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("path", type=Path, help="the folder of a backup")
+        parser.add_argument(
+            "--replace",
+            action="store_true",
+            help="there is a database already: keep it aside under another name",
+        )
+        parser.add_argument(
+            "--database-restored",
+            action="store_true",
+            help="the database was put back by its own tools: do the rest",
+        )
+
+    def handle(self, **options: Any) -> None:
+        wishes = Wishes(
+            replaces_database=options["replace"], database_is_restored=options["database_restored"]
+        )
+        try:
+            restore_backup(options["path"], wishes, self.stdout.write)
+        except Failed as exc:
+            raise CommandError(f"restore: {exc}") from exc
+        self.stdout.write("restore: done; run manage.py audit --deep, then start the site")
