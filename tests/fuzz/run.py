@@ -21,7 +21,7 @@ from tests.web_process import Web, web_process
 
 SENDERS = 6
 ANSWER_WITHIN = 30
-TRACE = re.compile(r"Traceback \(most recent call last\)|^(?!\s+File ).*\n\s+File \"", re.M)
+TRACE = re.compile(r'^\S.*\n\s+File "', re.M)
 
 
 @dataclass
