@@ -18,6 +18,8 @@ def postgresql(database: dict, *, pool_size: int, max_age: int) -> dict:
     options["isolation_level"] = IsolationLevel.READ_COMMITTED
     found = {**database, "ENGINE": "config.db.postgresql", "OPTIONS": options}
     found["CONN_MAX_AGE"] = max_age
+    # A pooler gives each transaction another session, and a cursor lives in one of them.
+    found["DISABLE_SERVER_SIDE_CURSORS"] = True
     if pool_size:
         found["CONN_MAX_AGE"] = 0
         # A failed attempt to connect ends soon, so that the next request tries at once instead of

@@ -12,9 +12,11 @@ import pytest
 from config.db import inspection
 from tests.databases import ROOT, Database, migrate
 from tests.postgres_server import Server, encoded_database
+from tests.site_process import free_port
 from tests.web_orders import order
 from tests.web_process import web_process
 
+PORTS = ("PORT", "SANDBOX_PORT")
 SETUP = "import django; django.setup(); from django.db import connection, transaction\n"
 # What would break the site, or lose the row of a paid call in a crash.
 DEFAULTS = {
@@ -36,7 +38,7 @@ def run(database: Database, folder: Path, *arguments: str) -> subprocess.Complet
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
-        env=database.environment(folder),
+        env=database.environment(folder) | {name: str(free_port()) for name in PORTS},
         capture_output=True,
         text=True,
         timeout=120,
