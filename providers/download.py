@@ -16,7 +16,8 @@ from django.conf import settings
 from PIL import Image
 
 from providers.answers import Artifact
-from providers.http import WIRE_ERRORS, AddressRefused, BodyTooLarge, Client, innermost, read_body
+from providers.connections import AddressRefused, BodyTooLarge
+from providers.http import WIRE_ERRORS, Client, innermost, read_body
 
 MAX_HOPS = 3
 DEFAULT_PORTS = {"http": 80, "https": 443}

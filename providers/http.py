@@ -1,41 +1,42 @@
 """One request over HTTP, with what is really known of it.
 
-Whether a request may have reached the provider is noted by our own connection class at the moment
-connect() returned (TCP, proxy CONNECT, TLS handshake): the exception type proves nothing. Every
-exchange has a total deadline besides the per-read one, follows no redirect and retries nothing.
+Whether a request may have reached the provider is what `providers.connections` noted, since the
+exception type proves nothing. Every exchange has a total deadline besides the per-read one, follows
+no redirect and retries nothing.
 
 A connection serves again only after `keep_connection`, which wants an ordinary answer that was
 believed (docs/adr/0011-answers-and-their-questions.md).
 """
 
-import io
 import json as jsonlib
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from http.client import HTTPException, HTTPResponse, parse_headers
+from http.client import HTTPException
 from typing import Any
 
 import requests
 from django.conf import settings
-from django.utils import timezone
-from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
 from requests.structures import CaseInsensitiveDict
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import HTTPError
 
 from providers import framing
+from providers.connections import (
+    SWITCHING_PROTOCOLS,
+    BodyTooLarge,
+    NotingAdapter,
+    Session,
+    TooLateToSend,
+    Wire,
+)
 
 WIRE_ERRORS = (requests.RequestException, HTTPError, HTTPException, OSError, ValueError)
 MAX_ANSWER_BYTES = 64 * 2**20
 # Heads, chunk sizes and trailers come on top.
 MAX_FRAMING_BYTES = 2**20
-MAX_INTERIM_ANSWERS = 100
-SWITCHING_PROTOCOLS = 101
 
 
 @dataclass(frozen=True)
@@ -79,53 +80,6 @@ class NoReply:
 Reply = Answer | NotSent | NoReply
 
 
-class DeadlinePassed(OSError):
-    pass
-
-
-class TooLateToSend(OSError):
-    pass
-
-
-class AddressRefused(OSError):
-    pass
-
-
-class BodyTooLarge(OSError):
-    pass
-
-
-@dataclass
-class Wire:
-    """The facts of one exchange, noted by the connection itself."""
-
-    deadline: float = 0.0
-    send_by: datetime | None = None
-    check_peer: Callable[[str], None] | None = None
-    connected: bool = field(default=False)
-    received: bytearray | None = None
-    """The bytes of the answer that is being read; None where nobody will look at them."""
-
-    def note_received(self, data: memoryview) -> None:
-        if self.received is not None:
-            self.received += data
-            if len(self.received) > MAX_ANSWER_BYTES + MAX_FRAMING_BYTES:
-                raise BodyTooLarge(f"more than {MAX_ANSWER_BYTES} bytes")
-
-    def remaining(self) -> float:
-        left = self.deadline - time.monotonic()
-        if left <= 0:
-            raise DeadlinePassed("total deadline passed")
-        return left
-
-    def note_connected(self) -> None:
-        """Last before the first byte is written: a sender that overslept does not send."""
-        self.remaining()
-        if self.send_by and timezone.now() >= self.send_by:
-            raise TooLateToSend("the time to send had passed")
-        self.connected = True
-
-
 class BearerAuth(AuthBase):
     """An auth object, since a `.netrc` entry would replace a plain header."""
 
@@ -140,127 +94,6 @@ class BearerAuth(AuthBase):
         return request
 
 
-class _DeadlineReader(io.RawIOBase):
-    """Reads a socket so that no number of slow bytes outlives the total deadline."""
-
-    def __init__(self, sock: Any, wire: Wire) -> None:
-        self._sock, self._wire = sock, wire
-        self._raw = sock.makefile("rb", buffering=0)
-        self._read_timeout = sock.gettimeout()
-        if wire.received is not None:
-            wire.received = bytearray()
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        remaining = self._wire.remaining()
-        self._sock.settimeout(min(remaining, self._read_timeout or remaining))
-        count = self._raw.readinto(buffer)
-        self._wire.note_received(memoryview(buffer)[: count or 0])
-        return count
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
-
-
-class _DeadlineSocket:
-    """The connected socket, whose reading side keeps the total deadline. Writing needs no help:
-    the socket's timeout holds for a whole sendall(), over TLS too."""
-
-    def __init__(self, sock: Any, wire: Wire) -> None:
-        self._sock, self._wire = sock, wire
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._sock, name)
-
-    def makefile(self, mode: str, *args: Any, **kwargs: Any) -> io.BufferedReader:
-        return io.BufferedReader(_DeadlineReader(self._sock, self._wire))
-
-
-class _FinalResponse(HTTPResponse):
-    """Reads past interim answers, of which http.client knows 100 alone. A change of protocols is
-    final: what follows it is no HTTP, and no request of ours allows it."""
-
-    fp: Any
-
-    def _read_status(self) -> tuple[str, int, str]:
-        for _ in range(MAX_INTERIM_ANSWERS + 1):
-            version, status, reason = super()._read_status()  # type: ignore[misc]
-            if not 100 <= status < 200 or status == SWITCHING_PROTOCOLS:
-                return version, status, reason
-            parse_headers(self.fp)
-        raise HTTPException("too many interim answers")
-
-
-class _Noting:
-    """Mixed into urllib3's connections; `wire` is set on the subclass of one adapter."""
-
-    wire: Wire
-    sock: Any
-    response_class = _FinalResponse
-
-    def _new_conn(self) -> Any:
-        sock = super()._new_conn()  # type: ignore[misc]
-        if self.wire.check_peer:
-            try:
-                self.wire.check_peer(sock.getpeername()[0])
-            except AddressRefused:
-                sock.close()
-                raise
-        return sock
-
-    @property
-    def is_connected(self) -> bool:
-        """False also where TLS holds a decrypted byte back, which select() does not show."""
-        count_pending = getattr(self.sock, "pending", None)
-        return super().is_connected and not (count_pending and count_pending())  # type: ignore[misc]
-
-    def _tunnel(self) -> None:
-        """The answer to CONNECT, too, is read within the total deadline."""
-        raw, self.sock = self.sock, _DeadlineSocket(self.sock, self.wire)
-        super()._tunnel()  # type: ignore[misc]
-        self.sock = raw
-
-    def connect(self) -> None:
-        super().connect()  # type: ignore[misc]
-        self.wire.note_connected()
-        self.sock = _DeadlineSocket(self.sock, self.wire)
-
-
-class _NotingAdapter(HTTPAdapter):
-    """requests' own adapter without retries, its connections noting to one `Wire`."""
-
-    def __init__(self, wire: Wire) -> None:
-        http = type("NotingHTTP", (_Noting, HTTPConnection), {"wire": wire})
-        https = type("NotingHTTPS", (_Noting, HTTPSConnection), {"wire": wire})
-        self._pools = {
-            "http": type("Pool", (HTTPConnectionPool,), {"ConnectionCls": http}),
-            "https": type("TLSPool", (HTTPSConnectionPool,), {"ConnectionCls": https}),
-        }
-        super().__init__(max_retries=0)
-
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = self._pools
-
-    def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
-        if proxy.lower().startswith("socks"):
-            # It works by connection classes of its own; ours would go straight past the proxy.
-            raise requests.exceptions.InvalidSchema("SOCKS proxies are not supported")
-        manager = super().proxy_manager_for(proxy, **kwargs)
-        manager.pool_classes_by_scheme = self._pools
-        return manager
-
-
-class _Session(requests.Session):
-    """Sees no redirect: even when told not to follow, requests would read its body without end."""
-
-    def get_redirect_target(self, resp: requests.Response) -> None:
-        return None
-
-
 class Client:
     """One thread's connections to providers. A submit takes a fresh one: a kept connection that
     the peer is just closing would turn a request never seen into an unknown."""
@@ -268,9 +101,9 @@ class Client:
     def __init__(self, *, trust_env: bool = True) -> None:
         self.wire = Wire()
         self._is_kept = False
-        self.session = _Session()
+        self.session = Session()
         self.session.trust_env = trust_env
-        adapter = _NotingAdapter(self.wire)
+        adapter = NotingAdapter(self.wire)
         self.session.mount("http://", adapter)
         self.session.mount("https://", adapter)
 
@@ -319,6 +152,7 @@ class Client:
         before the body is read. Where the framing is wrong, the answer is what can be read of it
         all the same (`framing.salvage`)."""
         self.wire.received = bytearray()
+        self.wire.most_received = MAX_ANSWER_BYTES + MAX_FRAMING_BYTES
         reply = self._request(method, url, total=total, on_headers=on_headers, **request)
         received, self.wire.received = bytes(self.wire.received), None
         message = framing.parse(received)

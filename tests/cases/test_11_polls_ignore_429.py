@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from jobs import engine
@@ -14,6 +15,7 @@ from providers.answers import NoAnswer, Running, Unknown, Why
 from providers.models import Call, Gate
 from providers.retry_after import LONGEST
 from tests.fakes import ACCOUNT, SPARE, made
+from tests.jobs.conftest import text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 
@@ -248,3 +250,12 @@ def test_a_sender_that_died_is_noticed_while_polls_are_paused(accepted, go_on, f
     dead.update(state="sending", reference=None, accepted_at=None, answer_by=at, poll_at=at)
     go_on(1)
     assert Call.objects.filter(rule="sender_lost").exists()
+
+
+def test_staff_see_until_when_polls_pause(accepted, go_on, fake, staff_client):
+    accepted(1)
+    fake.polls["run-1"] = too_many(60)
+    go_on(4)
+    until = timezone.now() + polls_resume_after()
+    page = staff_client.get(reverse("admin:providers_gate_changelist"))
+    assert f"paused until {until:%d %b %H:%M:%S} UTC" in text_of(page)

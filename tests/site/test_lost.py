@@ -7,7 +7,8 @@ Each fault has a model of its own, so that nothing but the fault itself leaves a
 import pytest
 import requests
 
-from providers.sandbox.faults import FAULTS, End, Fault
+from providers.sandbox.fault_kinds import End, Fault
+from providers.sandbox.faults import FAULTS
 from tests.site.test_faults import SCALED, WORDS, sign_in
 from tests.site_orders import Desk
 from tests.site_process import Site
