@@ -7,6 +7,8 @@ from django.core.exceptions import ImproperlyConfigured
 from config import env
 from providers.accounts import ProviderAccount
 
+# ALLOWANCES names these beside accounts.
+RESERVED = ("mail", "storage", "database")
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
 
@@ -15,13 +17,13 @@ def read_more(
 ) -> dict[str, ProviderAccount]:
     """`second=polza, ...`: further accounts of an adapter that `defaults` has, each set by
     SECOND_API_KEY, SECOND_BASE_URL, SECOND_KEY_EXCLUSIVE, SECOND_LIST_LAG and SECOND_DAILY_CAP."""
-    found = {}
+    found: dict[str, ProviderAccount] = {}
     for entry in entries:
         account, _, adapter = (part.strip() for part in entry.partition("="))
-        is_new = account not in defaults and account not in found
+        is_new = account not in (*defaults, *found, *RESERVED)
         if not NAME.fullmatch(account) or adapter not in defaults or not is_new:
             known = " or ".join(sorted(defaults))
-            raise ImproperlyConfigured(f"MORE_PROVIDERS: {entry!r} is not new-name={known}")
+            raise ImproperlyConfigured(f"MORE_PROVIDERS: {entry[:80]!r} is not new-name={known}")
         found[account] = _read(account, defaults[adapter])
     return found
 

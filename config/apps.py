@@ -6,4 +6,4 @@ class ConfigConfig(AppConfig):
     verbose_name = "Site"
 
     def ready(self) -> None:
-        from config import checks, checks_exposure  # noqa: F401
+        from config import checks, checks_exposure, checks_stores  # noqa: F401

@@ -92,7 +92,7 @@ def check_providers(**kwargs: object) -> list[CheckMessage]:
     for setting, offers in _offers_by_setting().items():
         found += [error for offer in offers for error in _errors_of(setting, offer)]
     for account in settings.PROVIDER_ACCOUNTS.values():
-        if not (account.key.isascii() and account.key.isprintable()):
+        if " " in account.key or not (account.key.isascii() and account.key.isprintable()):
             found.append(
                 Error(
                     f"{prefix_of(account.name)}_API_KEY has characters that no header carries.",

@@ -24,7 +24,7 @@ def check_debug(**kwargs: object) -> list[CheckMessage]:
     public = urlsplit(settings.PUBLIC_URL).hostname
     hint = "Its error pages show the inside of the site to everybody: set DEBUG=no."
     if public and not _is_local(public):
-        return [Error("DEBUG is on, but PUBLIC_URL is a public address.", hint, id=_id("E013"))]
+        return [Error("DEBUG is on, but PUBLIC_URL is a public address.", hint, id=_id("E019"))]
     if not _is_local(settings.HOST):
         return [Warning("DEBUG is on, and HOST lets others reach the site.", hint, id=_id("W003"))]
     return []

@@ -20,7 +20,9 @@ def prepare(folder: Path) -> Path:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as exc:
-        raise ImproperlyConfigured(f"DATA_DIR {folder} cannot be made: {exc.strerror}") from exc
+        raise ImproperlyConfigured(
+            f"DATA_DIR {str(folder)[:200]} cannot be made: {exc.strerror}"
+        ) from exc
     return folder
 
 

@@ -74,11 +74,11 @@ POLL_EVERY = timedelta(seconds=env.read_seconds("POLL_EVERY", 3))
 SLOW_POLL_EVERY = timedelta(seconds=env.read_seconds("SLOW_POLL_EVERY", 30))
 CALL_DEADLINE = timedelta(seconds=env.read_seconds("CALL_DEADLINE", 15 * 60))
 SEND_WITHIN = timedelta(seconds=env.read_seconds("SEND_WITHIN", 10))
-CONNECT_TIMEOUT = env.read_seconds("CONNECT_TIMEOUT", 5)
-READ_TIMEOUT = env.read_seconds("READ_TIMEOUT", 30)
-SUBMIT_TIMEOUT = env.read_seconds("SUBMIT_TIMEOUT", 60)
-POLL_TIMEOUT = env.read_seconds("POLL_TIMEOUT", 15)
-FETCH_TIMEOUT = env.read_seconds("FETCH_TIMEOUT", 120)
+CONNECT_TIMEOUT = env.read_seconds("CONNECT_TIMEOUT", 5, most=86400)
+READ_TIMEOUT = env.read_seconds("READ_TIMEOUT", 30, most=86400)
+SUBMIT_TIMEOUT = env.read_seconds("SUBMIT_TIMEOUT", 60, most=86400)
+POLL_TIMEOUT = env.read_seconds("POLL_TIMEOUT", 15, most=86400)
+FETCH_TIMEOUT = env.read_seconds("FETCH_TIMEOUT", 120, most=86400)
 FETCH_MAX_BYTES = env.read_int("FETCH_MAX_BYTES", 40 * 2**20, least=1024)
 FETCH_GONE_AFTER = timedelta(seconds=env.read_seconds("FETCH_GONE_AFTER", 3600))
 RESULT_RETENTION = timedelta(seconds=env.read_seconds("RESULT_RETENTION", 7 * 86400))
@@ -91,10 +91,10 @@ VISITOR_PICTURES_KEPT = env.read_lag("VISITOR_PICTURES_KEPT")
 POOL_WAIT = timedelta(seconds=env.read_seconds("POOL_WAIT", 240))
 ERROR_PAUSE = timedelta(seconds=env.read_seconds("ERROR_PAUSE", 30))
 EXHAUSTED_PAUSE = timedelta(seconds=env.read_seconds("EXHAUSTED_PAUSE", 600, most=26 * 3600))
-LEASE_LASTS = timedelta(seconds=env.read_seconds("LEASE_LASTS", 30))
-TICK_EVERY = env.read_seconds("TICK_EVERY", 0.25)
-TICKER_LEASE_LASTS = timedelta(seconds=env.read_seconds("TICKER_LEASE_LASTS", 5))
-WAKE_AGAIN_AFTER = timedelta(seconds=env.read_seconds("WAKE_AGAIN_AFTER", 5))
+LEASE_LASTS = timedelta(seconds=env.read_seconds("LEASE_LASTS", 30, most=3600))
+TICK_EVERY = env.read_seconds("TICK_EVERY", 0.25, most=10)
+TICKER_LEASE_LASTS = timedelta(seconds=env.read_seconds("TICKER_LEASE_LASTS", 5, most=3600))
+WAKE_AGAIN_AFTER = timedelta(seconds=env.read_seconds("WAKE_AGAIN_AFTER", 5, most=3600))
 POLL_THREADS = env.read_int("POLL_THREADS", 64, least=1, most=512)
 LIVE_STREAMS_A_PERSON = env.read_int("LIVE_STREAMS_A_PERSON", 2, least=1)
 # A quarter of the connections that the server holds (config/supervisor/children.py), at most.
@@ -102,14 +102,16 @@ LIVE_STREAMS = env.read_int("LIVE_STREAMS", 2000, most=4096)
 WORKERS = env.read_int("WORKERS", 5, least=1, most=256)
 JOB_TIMEOUT = env.read_int("JOB_TIMEOUT", 18 * 60, least=10)
 STOP_GRACE = env.read_seconds("STOP_GRACE", 60)
-PROBE_EVERY = env.read_seconds("PROBE_EVERY", 2)
-PROBE_TIMEOUT = env.read_seconds("PROBE_TIMEOUT", 8)
+PROBE_EVERY = env.read_seconds("PROBE_EVERY", 2, most=3600)
+PROBE_TIMEOUT = env.read_seconds("PROBE_TIMEOUT", 8, most=3600)
 
 # Providers: a named account each. The sandbox is a provider like any other.
 POLZA_API_KEY = env.read_secret("POLZA_API_KEY")
 POLZA_BASE_URL = env.read_base_url("POLZA_BASE_URL", "https://polza.ai/api")
 SANDBOX_HOST = "127.0.0.1"
-SANDBOX_PORT = env.read_int("SANDBOX_PORT", min(PORT + 1, 65535), least=1, most=65535)
+SANDBOX_PORT = env.read_int(
+    "SANDBOX_PORT", PORT + 1 if PORT < 65535 else PORT - 1, least=1, most=65535
+)
 SANDBOX_CERTFILE = env.read_file("SANDBOX_CERTFILE")
 SANDBOX_KEYFILE = env.read_file("SANDBOX_KEYFILE")
 _scheme = "https" if SANDBOX_CERTFILE else "http"
@@ -124,11 +126,11 @@ PROVIDER_CA_BUNDLE = env.read_file("PROVIDER_CA_BUNDLE")
 RESULT_ORIGINS = env.read_origins("RESULT_ORIGINS")
 SMOKE_DAILY = env.read_bool("SMOKE_DAILY", False)
 HTTP_ERRORS_REJECT = env.read_bool("HTTP_ERRORS_REJECT", False)
-IMAGE_MODELS = env.read_words(
+IMAGE_MODELS = env.read_models(
     "IMAGE_MODELS",
     "polza:google/gemini-2.5-flash-image" if POLZA_API_KEY else "sandbox:test-picture",
 )
-IMAGE_FALLBACK = env.read_words("IMAGE_FALLBACK")
+IMAGE_FALLBACK = env.read_models("IMAGE_FALLBACK")
 FALLBACK_AFTER_BILLED = env.read_bool("FALLBACK_AFTER_BILLED", False)
 IMAGE_PRICES = env.read_prices(
     "IMAGE_PRICES", "polza:google/gemini-2.5-flash-image=5.00 RUB,sandbox:test-picture=5.00 RUB"
@@ -240,6 +242,9 @@ def _database() -> dict:
         database = dj_database_url.parse(DATABASE_URL)
     except ValueError as exc:
         raise ImproperlyConfigured(f"DATABASE_URL cannot be read: {type(exc).__name__}") from None
+    if database["NAME"] in ("", ":memory:"):
+        raise ImproperlyConfigured("DATABASE_URL names no database that several processes share")
+    database["HOST"] = env.to_ascii_host("DATABASE_URL", database["HOST"])
     if database["ENGINE"].endswith("sqlite3"):
         return {**SQLITE, "NAME": database["NAME"], "CONN_MAX_AGE": CONN_MAX_AGE}
     if not database["ENGINE"].endswith("postgresql"):

@@ -7,6 +7,7 @@ from config.env.addresses import (
     read_redis_url,
     read_secret_url,
     read_site_url,
+    to_ascii_host,
 )
 from config.env.dotenv import load_dotenv
 from config.env.hosts import bracketed
@@ -18,6 +19,7 @@ from config.env.values import (
     read_file,
     read_int,
     read_lag,
+    read_models,
     read_seconds,
     read_secret,
     read_str,
@@ -36,6 +38,7 @@ __all__ = [
     "read_host",
     "read_int",
     "read_lag",
+    "read_models",
     "read_money",
     "read_origins",
     "read_prices",
@@ -47,4 +50,5 @@ __all__ = [
     "read_site_url",
     "read_str",
     "read_words",
+    "to_ascii_host",
 ]

@@ -22,6 +22,16 @@ def read_host(name: str, default: str = "") -> str:
         ) from None
 
 
+def to_ascii_host(name: str, host: str) -> str:
+    """Of a host beyond ASCII; anything else, such as the folder of a socket, stays as it is."""
+    if host.isascii():
+        return host
+    try:
+        return parse_host(host, inner=True)
+    except ValueError as exc:
+        raise ImproperlyConfigured(f"{name} has a host that nobody can reach: {exc}") from None
+
+
 def read_site_url(name: str) -> str:
     """The address of this site: scheme, host and port. It is served at no path."""
     text = read_str(name)

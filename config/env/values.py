@@ -4,6 +4,7 @@
 """
 
 import os
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"0", "false", "no", "off", ""}
+WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+DECIMAL = re.compile(r"[+-]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})(e[+-]?[0-9]{1,2})?")
 LONGEST_FILE = 2**16
 LONGEST_SHOWN = 80
 
@@ -19,18 +22,22 @@ def read_text(name: str, path: Path) -> str:
     """`name` is what a person calls it. A byte order mark is no part of the text."""
     try:
         if path.exists() and not path.is_file():
-            raise ImproperlyConfigured(f"{name}: {path} is not a file")
+            raise ImproperlyConfigured(f"{name}: {shown(str(path))} is not a file")
         with path.open("rb") as file:
             content = file.read(LONGEST_FILE + 1)
         if len(content) > LONGEST_FILE:
-            raise ImproperlyConfigured(f"{name}: {path} is larger than {LONGEST_FILE} bytes")
+            raise ImproperlyConfigured(
+                f"{name}: {shown(str(path))} is larger than {LONGEST_FILE} bytes"
+            )
         text = content.decode("utf-8-sig")
     except OSError as exc:
-        raise ImproperlyConfigured(f"{name}: cannot read {path}: {exc.strerror}") from exc
+        raise ImproperlyConfigured(
+            f"{name}: cannot read {shown(str(path))}: {exc.strerror}"
+        ) from exc
     except UnicodeDecodeError:
-        raise ImproperlyConfigured(f"{name}: {path} is no text in UTF-8") from None
+        raise ImproperlyConfigured(f"{name}: {shown(str(path))} is no text in UTF-8") from None
     if "\0" in text:
-        raise ImproperlyConfigured(f"{name}: {path} is no text")
+        raise ImproperlyConfigured(f"{name}: {shown(str(path))} is no text")
     return text
 
 
@@ -53,7 +60,7 @@ def read_secret(name: str) -> str:
         raise ImproperlyConfigured(f"{name} and {name}_FILE are both set; leave one out")
     value = _checked(f"{name}_FILE", read_text(f"{name}_FILE", Path(path)).strip())
     if not value:
-        raise ImproperlyConfigured(f"{name}_FILE: {path} is empty")
+        raise ImproperlyConfigured(f"{name}_FILE: {shown(path)} is empty")
     return value
 
 
@@ -67,11 +74,11 @@ def read_file(name: str) -> str:
     file = read_str(name)
     try:
         if file and Path(file).exists() and not Path(file).is_file():
-            raise ImproperlyConfigured(f"{name}: {file} is not a file")
+            raise ImproperlyConfigured(f"{name}: {shown(file)} is not a file")
         if file:
             Path(file).open("rb").close()
     except OSError as exc:
-        raise ImproperlyConfigured(f"{name}: cannot read {file}: {exc.strerror}") from exc
+        raise ImproperlyConfigured(f"{name}: cannot read {shown(file)}: {exc.strerror}") from exc
     return file
 
 
@@ -88,10 +95,9 @@ def read_bool(name: str, default: bool) -> bool:
 
 def read_int(name: str, default: int, *, least: int = 0, most: int = 10**9) -> int:
     text = read_str(name, str(default))
-    try:
-        value = int(text)
-    except ValueError:
-        raise ImproperlyConfigured(f"{name} must be a whole number, not {shown(text)}") from None
+    if not WHOLE.fullmatch(text):
+        raise ImproperlyConfigured(f"{name} must be a whole number, not {shown(text)}")
+    value = int(text)
     if not least <= value <= most:
         raise ImproperlyConfigured(f"{name} must be from {least} to {most}, not {shown(text)}")
     return value
@@ -99,12 +105,9 @@ def read_int(name: str, default: int, *, least: int = 0, most: int = 10**9) -> i
 
 def read_seconds(name: str, default: float, *, least: float = 0.01, most: float = 1e8) -> float:
     text = read_str(name, str(default))
-    try:
-        value = float(text)
-    except ValueError:
-        raise ImproperlyConfigured(
-            f"{name} must be a number of seconds, not {shown(text)}"
-        ) from None
+    if not DECIMAL.fullmatch(text):
+        raise ImproperlyConfigured(f"{name} must be a number of seconds, not {shown(text)}")
+    value = float(text)
     if not least <= value <= most:
         raise ImproperlyConfigured(
             f"{name} must be from {least} to {most} seconds, not {shown(text)}"
@@ -129,3 +132,8 @@ def read_choice(name: str, default: str, choices: tuple[str, ...]) -> str:
 
 def read_words(name: str, default: str = "") -> list[str]:
     return [word.strip() for word in read_str(name, default).split(",") if word.strip()]
+
+
+def read_models(name: str, default: str = "") -> list[str]:
+    """`provider:model, ...`, each once, in the order in which they stand first."""
+    return list(dict.fromkeys(read_words(name, default)))

@@ -15,10 +15,10 @@ def ids(found) -> list[str]:
 @pytest.mark.parametrize(
     ("public_url", "host", "found"),
     [
-        ("https://studio.example.org", "127.0.0.1", ["counterfoil.E013"]),
-        ("http://192.0.2.1:8000", "127.0.0.1", ["counterfoil.E013"]),
-        ("http://[2001:db8::5]", "::1", ["counterfoil.E013"]),
-        ("https://xn--d1aizef8e.xn--p1ai", "0.0.0.0", ["counterfoil.E013"]),
+        ("https://studio.example.org", "127.0.0.1", ["counterfoil.E019"]),
+        ("http://192.0.2.1:8000", "127.0.0.1", ["counterfoil.E019"]),
+        ("http://[2001:db8::5]", "::1", ["counterfoil.E019"]),
+        ("https://xn--d1aizef8e.xn--p1ai", "0.0.0.0", ["counterfoil.E019"]),
         ("", "0.0.0.0", ["counterfoil.W003"]),
         ("http://localhost:8000", "::", ["counterfoil.W003"]),
         ("", "192.168.1.5", ["counterfoil.W003"]),

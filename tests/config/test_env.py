@@ -1,5 +1,6 @@
 """Settings are read strictly: what cannot be meant is one line that names it, without a secret."""
 
+import os
 from dataclasses import replace
 from decimal import Decimal
 
@@ -191,3 +192,64 @@ def test_a_certificate_without_its_key_is_refused(settings):
 def test_a_call_is_not_given_up_before_it_is_in_doubt(settings, name):
     setattr(settings, name, settings.CALL_DEADLINE / 2)
     assert ids(checks.check_timing()) == ["counterfoil.E002"]
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        (b"WORKERS=7 # as many as cores", "7"),
+        (b"WORKERS='7' # as many", "7"),
+        (b'WORKERS="a # b"', "a # b"),
+        (b"WORKERS=a#b", "a#b"),
+        (b"WORKERS= # nothing", ""),
+        (b"WORKERS=it's", "it's"),
+    ],
+)
+def test_a_comment_or_quotation_marks_are_no_part_of_the_value(dotenv, line, value):
+    dotenv(line)
+    assert os.environ["WORKERS"] == value
+
+
+@pytest.mark.parametrize(
+    "content", [b'WORKERS="7', b"WORKERS='7\"", b'WORKERS="7" 8', b"WORKERS=7\nWORKERS=7"]
+)
+def test_a_line_of_dotenv_that_may_mean_two_things_is_refused(dotenv, content):
+    with pytest.raises(ImproperlyConfigured, match=r"\.env line \d: WORKERS|sets WORKERS a second"):
+        dotenv(content)
+
+
+def test_a_secret_is_set_in_one_place(monkeypatch, tmp_path):
+    (tmp_path / "key").write_text("hunter2")
+    monkeypatch.setenv("SECRET_KEY_FILE", str(tmp_path / "key"))
+    monkeypatch.setenv("SECRET_KEY", "hunter3")
+    with pytest.raises(ImproperlyConfigured, match="SECRET_KEY and SECRET_KEY_FILE") as refused:
+        env.read_secret("SECRET_KEY")
+    assert "hunter" not in str(refused.value)
+
+
+@pytest.mark.parametrize("content", ["", "\n", "\ufeff\n"])
+def test_an_empty_file_of_a_secret_is_refused(monkeypatch, tmp_path, content):
+    (tmp_path / "key").write_text(content)
+    monkeypatch.setenv("POLZA_API_KEY_FILE", str(tmp_path / "key"))
+    monkeypatch.setenv("POLZA_API_KEY", "")
+    with pytest.raises(ImproperlyConfigured, match=r"POLZA_API_KEY_FILE: .* is empty"):
+        env.read_secret("POLZA_API_KEY")
+
+
+@pytest.mark.parametrize("value", ["a\u200bb", "a\u00a0b", "a\nb", "\ufeffa", "\udcff"])
+def test_a_character_that_nobody_sees_is_refused(monkeypatch, value):
+    monkeypatch.setenv("EMAIL_USER", value)
+    with pytest.raises(ImproperlyConfigured, match="EMAIL_USER holds"):
+        env.read_str("EMAIL_USER")
+
+
+@pytest.mark.parametrize("value", ["5.00001 RUB", "1_0 RUB", "٣ RUB", "5 РУБ", "5", "5 rub"])
+def test_an_amount_is_one_that_the_ledger_keeps(monkeypatch, value):
+    monkeypatch.setenv("POLZA_DAILY_CAP", value)
+    with pytest.raises(ImproperlyConfigured, match="POLZA_DAILY_CAP"):
+        env.read_money("POLZA_DAILY_CAP")
+
+
+def test_a_model_is_offered_once(monkeypatch):
+    monkeypatch.setenv("IMAGE_MODELS", "polza:b, polza:a,polza:b")
+    assert env.read_models("IMAGE_MODELS") == ["polza:b", "polza:a"]

@@ -1,0 +1,69 @@
+"""System checks of settings that are found out only when they are used: files of certificates, the
+address of Redis, and mail."""
+
+import ssl
+
+import redis
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, register
+
+PEM = "It must be a file of PEM blocks."
+
+
+@register()
+def check_certificates(**kwargs: object) -> list[CheckMessage]:
+    found: list[CheckMessage] = []
+    if settings.PROVIDER_CA_BUNDLE:
+        try:
+            ssl.create_default_context(cafile=settings.PROVIDER_CA_BUNDLE)
+        except (OSError, ValueError):
+            message = "PROVIDER_CA_BUNDLE holds no certificates."
+            found.append(Error(message, PEM, id="counterfoil.E014"))
+    if settings.SANDBOX_CERTFILE and settings.SANDBOX_KEYFILE:
+        try:
+            # With a password, since OpenSSL would ask the terminal for one.
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
+                settings.SANDBOX_CERTFILE, settings.SANDBOX_KEYFILE, password=""
+            )
+        except (OSError, ValueError):
+            message = "SANDBOX_CERTFILE and SANDBOX_KEYFILE are no certificate with its key."
+            found.append(Error(message, PEM, id="counterfoil.E015"))
+    return found
+
+
+@register()
+def check_redis_url(**kwargs: object) -> list[CheckMessage]:
+    """Its client finds an unknown option only when it connects."""
+    if settings.REDIS_URL:
+        try:
+            redis.ConnectionPool.from_url(settings.REDIS_URL).make_connection()
+        except (TypeError, ValueError, redis.RedisError):
+            message = "REDIS_URL has an option that its client does not know."
+            return [Error(message, id="counterfoil.E016")]
+    return []
+
+
+@register()
+def check_mail(**kwargs: object) -> list[CheckMessage]:
+    if bool(settings.EMAIL_HOST_USER) == bool(settings.EMAIL_HOST_PASSWORD):
+        return []
+    return [
+        Error(
+            "EMAIL_USER and EMAIL_PASSWORD go together.",
+            hint="With one of them alone mail is sent without signing in.",
+            id="counterfoil.E017",
+        )
+    ]
+
+
+@register()
+def check_clockwork(**kwargs: object) -> list[CheckMessage]:
+    if settings.TICKER_LEASE_LASTS.total_seconds() > settings.TICK_EVERY:
+        return []
+    return [
+        Error(
+            "TICKER_LEASE_LASTS must be longer than TICK_EVERY.",
+            hint="The ticker would lose its duty between two rounds.",
+            id="counterfoil.E018",
+        )
+    ]
