@@ -20,11 +20,15 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from jobs import heartbeats
+from jobs.database.integrity import is_damage
 from jobs.models import Heartbeat
 
 LOOK_EVERY = 1.0
 # An order may wait longer for a lock; a probe must not.
 WITHIN_MS = 2000
+WHOLE = "whole"
+"""Said of a malformed database alone."""
+MALFORMED = _("The database is malformed: stop the site and restore a backup.")
 
 _migrated = threading.Event()
 
@@ -62,20 +66,26 @@ def find_all() -> dict[str, bool]:
     """Nothing more is asked of a database that does not answer: each question could wait long."""
     found: dict[str, bool] = {}
     for need in NEEDS:
-        may_ask = found.get("database", True) or not need.asks_database
-        found[need.name] = may_ask and _holds(need)
+        usable = found.get("database", True) and found.get(WHOLE, True)
+        try:
+            found[need.name] = (usable or not need.asks_database) and _holds(need)
+        except Error as exc:
+            found[need.name] = False
+            if is_damage(exc):
+                found[WHOLE] = False
     return found
 
 
 def sentences(found: dict[str, bool]) -> list[str]:
-    return [str(need.missing) for need in NEEDS if not found[need.name]]
+    missing = [str(need.missing) for need in NEEDS if not found[need.name]]
+    return missing if found.get(WHOLE, True) else [str(MALFORMED), *missing]
 
 
 def _holds(need: Need) -> bool:
     try:
         with _impatient() if need.asks_database else nullcontext():
             return need.holds()
-    except (Error, OSError):
+    except OSError:
         return False
 
 

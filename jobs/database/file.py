@@ -3,7 +3,8 @@
 A `-wal` file does not say which database it belongs to: SQLite replays it into any file of that
 name, an older copy included, and the result is the newer state or a malformed mixture. So each
 start writes a number into the header of the database and into a note beside it. An older copy has
-another number, or a lower schema version: a copy made by SQLite's backup API begins at 1.
+another number. A copy of the same run has the same one, but SQLite begins to count anew in what it
+writes itself: the backup API the schema version, VACUUM INTO the change counter.
 """
 
 import json
@@ -30,10 +31,12 @@ class UnusableFile(Exception):
 
 @dataclass(frozen=True)
 class Mark:
-    """`number` is SQLite's user_version, which nothing else here uses."""
+    """From the header. `number` is SQLite's user_version, which nothing else here uses; the others
+    are the schema version and the change counter, which never fall."""
 
     number: int
     schema: int
+    changes: int
 
 
 def database_file() -> Path | None:
@@ -91,7 +94,9 @@ def read_mark(file: Path) -> Mark:
     if len(header) < HEADER_BYTES or not header.startswith(MAGIC):
         raise UnusableFile(f"{file} is not a SQLite database: restore a backup")
     return Mark(
-        number=int.from_bytes(header[60:64], "big"), schema=int.from_bytes(header[40:44], "big")
+        number=int.from_bytes(header[60:64], "big"),
+        schema=int.from_bytes(header[40:44], "big"),
+        changes=int.from_bytes(header[24:28], "big"),
     )
 
 
@@ -137,7 +142,10 @@ def sync_folder(folder: Path) -> None:
 
 def _was_replaced(mark: Mark, note: Mark | None) -> bool:
     """A migration by hand raises the schema version, and is no replacement."""
-    return note is not None and (mark.number != note.number or mark.schema < note.schema)
+    if note is None:
+        return False
+    has_begun_anew = mark.schema < note.schema or mark.changes < note.changes
+    return mark.number != note.number or has_begun_anew
 
 
 def _read_note(file: Path) -> Mark | None:

@@ -63,6 +63,14 @@ def test_a_wal_of_its_own_is_known_after_a_checkpoint_and_a_migration(file, writ
     assert check_file(file) is False
 
 
+def test_a_copy_of_the_same_run_by_vacuum_is_refused(file, writer):
+    copy = file.with_name("copy")
+    writer.execute(f"VACUUM INTO '{copy}'")
+    shutil.copy(copy, file)
+    with pytest.raises(UnusableFile, match="belongs to another database"):
+        check_file(file)
+
+
 @pytest.mark.parametrize("when", ["same run", "earlier run"])
 def test_a_copy_beside_the_wal_of_the_original_is_refused(file, writer, when):
     copy = copy_by_api(file)

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import psycopg
 import pytest
-from django.db import InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db.migrations.executor import MigrationExecutor
 
 from jobs import readiness
@@ -76,6 +76,17 @@ def test_database_that_cannot_be_used_is_missing(client, alive, broken, name, er
     response = client.get("/readyz")
     assert (response.status_code, response.json()[name]) == (503, False)
     assert "secret-host" not in response.content.decode()
+
+
+def test_a_malformed_database_is_called_malformed(client, alive, broken):
+    alive()
+    error = DatabaseError("database disk image is malformed")
+    error.__cause__ = sqlite3.DatabaseError()
+    error.__cause__.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    broken("writes", error)
+    response = client.get("/readyz")
+    assert response.status_code == 503
+    assert response.json()["missing"][0].startswith("The database is malformed")
 
 
 def test_nothing_more_is_asked_of_a_database_that_is_away(broken, monkeypatch):

@@ -1,5 +1,6 @@
 """`manage.py backup PATH`: the database, the pictures and the secret key, beside a site at work."""
 
+import os
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ class Command(BaseCommand):
         parser.add_argument("path", type=Path, help="a new or empty folder")
 
     def handle(self, **options: Any) -> None:
+        # Whatever is written holds prompts, pictures or a key.
+        os.umask(0o077)
         try:
             made = make_backup(options["path"], self.stdout.write)
         except Failed as exc:

@@ -1,5 +1,6 @@
 """`manage.py restore PATH`: a backup becomes the site's data again. The site must not run."""
 
+import os
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ class Command(BaseCommand):
         wishes = Wishes(
             replaces_database=options["replace"], database_is_restored=options["database_restored"]
         )
+        # Whatever is written holds prompts, pictures or a key.
+        os.umask(0o077)
         try:
             restore_backup(options["path"], wishes, self.stdout.write)
         except Failed as exc:
