@@ -63,8 +63,8 @@ class Ticker:
         self.duty_lasts = duty_lasts or settings.TICKER_LEASE_LASTS
         self.pool = ThreadPoolExecutor(settings.POLL_THREADS, thread_name_prefix="poll")
         self.polls: dict[Future[Polled | Confirmed | None], Call] = {}
+        # Accounts that answered 429 while more of their polls were waiting in the pool.
         self.limited: set[str] = set()
-        """Accounts whose polls wait in the pool although a 429 has come for one of them."""
         self.searches = Searches(self.pool)
         self.posts = Posts()
         self.signs = copies.Signs()
