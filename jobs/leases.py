@@ -158,6 +158,12 @@ def take_duty(name: str, token: uuid.UUID, now: datetime, lasts: timedelta) -> b
     return False
 
 
+def duty_elsewhere(name: str, now: datetime) -> Lease | None:
+    """The duty of another site or machine; None where nobody holds it, or its holder is dead."""
+    lease = Lease.objects.filter(name=name, until__range=those_ahead(now)).first()
+    return None if lease is None or holders.is_surely_dead(lease.holder) else lease
+
+
 def those_ahead(now: datetime) -> tuple[datetime, datetime]:
     """Between which a duty ends that somebody has."""
     return now + timedelta.resolution, now + LONGEST_DUTY

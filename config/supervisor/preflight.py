@@ -2,6 +2,7 @@
 
 import socket
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,7 +21,7 @@ from django.utils import timezone
 from config.db.inspection import find_faults
 from config.supervisor.children import runs_sandbox, say
 from config.supervisor.records import Records
-from jobs import copies, restores
+from jobs import copies, leases, restores
 from jobs.database.file import (
     UnusableFile,
     check_file,
@@ -29,6 +30,7 @@ from jobs.database.file import (
     mark_start,
 )
 from jobs.database.integrity import faults_of_file
+from jobs.ticker import DUTY as TICKER_DUTY
 
 CONNECT_TIMEOUT = 5
 MIGRATION_LOCK = 0x636F756E746572
@@ -174,6 +176,23 @@ def check_no_copy() -> None:
                 "REDIS_URL: a site with a copy of this database is running on it;"
                 " give each site a REDIS_URL of its own"
             )
+
+
+def warn_of_second_site() -> None:
+    """A ticker that keeps its duty while nothing of ours runs is another site's. Several machines
+    may share a database on purpose, so this refuses nothing."""
+    found = leases.duty_elsewhere(TICKER_DUTY, timezone.now())
+    end = time.monotonic() + settings.TICKER_LEASE_LASTS.total_seconds()
+    while found and time.monotonic() < end:
+        time.sleep(0.1)
+        again = leases.duty_elsewhere(TICKER_DUTY, timezone.now())
+        if again and again.until != found.until:
+            say(
+                f"counterfoil: another site is running on {database_setting()}; unless it is this"
+                " one on another machine, with the same SECRET_KEY and media, stop one of them"
+            )
+            return
+        found = again
 
 
 def migrate() -> None:

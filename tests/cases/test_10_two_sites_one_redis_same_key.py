@@ -5,14 +5,19 @@ import secrets
 import sqlite3
 import subprocess
 import sys
+import uuid
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import redis
+from django.db.models import F
+from django.utils import timezone
 
+from config.supervisor import preflight
 from jobs import copies
+from jobs.models import Lease
 from jobs.telling import alarms
 from quotas import identity
 from quotas.models import Alert, AlertKind, Site
@@ -176,3 +181,27 @@ def test_redis_that_is_away_stops_no_tick(signing, settings, now):
 def test_the_database_has_one_identity(db):
     assert Site.objects.count() == 1
     assert len(Site.objects.get().name) == 32
+
+
+@pytest.fixture
+def held_duty(db, settings, now, monkeypatch):
+    """The lease of a ticker on another machine; `renew` moves its end while the start looks."""
+    settings.TICKER_LEASE_LASTS = timedelta(seconds=0.5)
+    ahead = timezone.now() + timedelta(seconds=30)
+    Lease.objects.create(name="ticker", token=uuid.uuid4(), holder="elsewhere/1/2/3", until=ahead)
+
+    def renew(*_) -> None:
+        Lease.objects.update(until=F("until") + timedelta(seconds=1))
+
+    return lambda: monkeypatch.setattr(preflight.time, "sleep", renew)
+
+
+def test_a_site_that_runs_on_the_same_database_is_warned_of(held_duty, capsys):
+    held_duty()
+    preflight.warn_of_second_site()
+    assert capsys.readouterr().err.startswith("counterfoil: another site is running on")
+
+
+def test_a_duty_that_nobody_keeps_is_no_site(held_duty, capsys):
+    preflight.warn_of_second_site()
+    assert capsys.readouterr().err == ""

@@ -32,6 +32,7 @@ class Command(BaseCommand):
             was_replaced = preflight.check_everything(records)
             preflight.migrate()
             preflight.check_no_copy()
+            preflight.warn_of_second_site()
             preflight.take_over_database(was_replaced=was_replaced)
             preflight.collect_static()
             text = banner()
