@@ -29,6 +29,7 @@ MOST_UNFINISHED = 2_000
 MOST_UNFINISHED_OF_A_NETWORK = 100
 
 DISCONNECT = {"type": "http.disconnect"}
+UNREADABLE = (400, b"What you sent could not be read.")
 TOO_LARGE = (413, b"This is larger than what can be sent here.")
 TOO_SLOW = (408, b"What you sent did not arrive in time. Send it again.")
 TOO_MANY = (503, b"Too much is being sent from your network. Send it again in a moment.")
@@ -97,6 +98,11 @@ class _Body:
         message = await self._in_time()
         if message is None:
             await self._give_up(TOO_MANY if self._lost_place else TOO_SLOW)
+            return None
+        if message["type"] != "http.request":
+            # The client left, or what it sent is no body by HTTP: the server does not say which,
+            # and would answer 500 where nothing is answered.
+            await self._give_up(UNREADABLE)
             return None
         self._pieces += 1
         self._bytes += len(message.get("body", b""))

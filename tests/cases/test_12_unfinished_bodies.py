@@ -1,6 +1,7 @@
 """Requests whose body never ends do not stop the site. The full number, beside 1,000 live pages, is
 `make bench PART=crowd`."""
 
+import asyncio
 import time
 from contextlib import suppress
 
@@ -8,6 +9,8 @@ import pytest
 
 from config import bodies
 from tests import databases
+from tests.bench.crowd import measure
+from tests.bench.live import Driver
 from tests.site_process import wait_until
 from tests.web_process import answer_of, is_closed, web_process
 
@@ -42,6 +45,18 @@ def test_a_whole_form_gets_through_beside_them(web):
     crowd_of_bodies(web)
     whole = web.post("/hooks/x/y/", length=3, body=b"abc", Connection="close")
     assert answer_of(whole).startswith(b"HTTP/1.1 404")
+
+
+def test_live_pages_and_unfinished_bodies_at_once_leave_no_page_unanswered(each_database, tmp_path):
+    """`make bench PART=crowd` in small."""
+    with web_process(each_database, tmp_path, LIVE_STREAMS_A_PERSON="100000") as web:
+        driver = Driver(web.environment)
+        try:
+            looks = asyncio.run(measure(web, driver, live=50, unfinished=CROWD, seconds=6))
+        finally:
+            driver.close()
+    assert looks.unanswered == 0
+    assert looks.p99 < 5
 
 
 def test_a_refused_crowd_writes_no_line_each(web):

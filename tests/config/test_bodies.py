@@ -121,6 +121,27 @@ def test_a_large_body_has_more_time_the_more_of_it_has_come(monkeypatch):
     assert time.monotonic() - began >= 0.2
 
 
+@pytest.mark.parametrize("pieces", [0, 1])
+def test_what_is_no_body_by_http_is_answered_as_such(pieces):
+    """The server tells the application that the client left."""
+    messages = [{"type": "http.request", "body": b"x", "more_body": True}] * pieces
+    messages.append({"type": "http.disconnect"})
+    sent = []
+
+    async def receive():
+        return messages.pop(0)
+
+    async def send(message):
+        sent.append(message)
+
+    async def app(scope, receive, send):
+        while (await receive())["type"] == "http.request":
+            pass
+
+    asyncio.run(bounded(app)(scope_of(HOOKS), receive, send))
+    assert sent[0]["status"] == 400
+
+
 def test_a_body_in_too_many_pieces_is_refused(monkeypatch):
     limits = {"MOST_PIECES": 5}
     assert hang(HOOKS, *[b"x"] * 9, limits=limits, monkeypatch=monkeypatch) == (413, 5)
