@@ -25,6 +25,7 @@ from jobs.states import JobState
 from jobs.views import gates as gate_desks
 from jobs.views import staff as desks
 from jobs.views.attach import attach
+from jobs.views.deliver import deliver, kept_file
 from providers import admin as providers_admin
 from providers.models import Call, Gate
 from providers.staff import ChoiceFilter, ReadOnlyAdmin, ReadOnlyInline, uuids_from
@@ -175,6 +176,8 @@ class CallAdmin(WithDoors, providers_admin.CallAdmin):
             path("check-now/", _door(desks.check_now), name="check_now"),
             path("<int:pk>/give-back/", _door(desks.give_back), name="give_back"),
             path("<int:pk>/attach/", _door(attach), name="attach"),
+            path("<int:pk>/deliver/", _door(deliver), name="deliver"),
+            path("<int:pk>/kept/<int:kept>/", _door(kept_file), name="kept_file"),
             *super().get_urls(),
         ]
 

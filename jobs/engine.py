@@ -13,7 +13,7 @@ from datetime import timedelta
 from django.db import DatabaseError
 from django.utils import timezone
 
-from jobs import faultpoints, leases, outcomes, pictures, works
+from jobs import faultpoints, leases, outcomes, pictures, saving, works
 from jobs.leases import StageLease
 from jobs.models import Stage
 from providers.models import Call
@@ -24,7 +24,7 @@ RETRY_AFTER_OUTAGE = timedelta(seconds=5)
 
 # kind -> stage -> the function that runs it. `run(lease)` gives the lease back or ends the stage.
 PIPELINES = {
-    "image": {"generate": pictures.generate, "save": pictures.save},
+    "image": {"generate": pictures.generate, "save": saving.save},
 }
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from jobs import outcomes
 from providers import hooks
-from providers.answers import Accepted, Done, Failed, NoAnswer, Running
+from providers.answers import Accepted, Done, Failed, NoAnswer, NoOutput, Running
 from providers.models import Call
 from providers.run_queries import poll_run
 
@@ -24,7 +24,7 @@ class Confirmed:
     """The provider knows the run that a hook named, and says this of it."""
 
     reference: str
-    answer: Running | Done | Failed
+    answer: Running | NoOutput | Done | Failed
 
 
 def ids_for(calls: Sequence[Call]) -> dict[int, str]:
@@ -50,6 +50,8 @@ def follow(call: Call, found: Confirmed, now: datetime) -> None:
     is_ours = recorded.call.reference == found.reference
     if is_ours and isinstance(found.answer, Done | Failed):
         outcomes.apply(call, found.answer, now)
+    elif is_ours and isinstance(found.answer, NoOutput):
+        outcomes.await_output(recorded.call, found.answer, now)
 
 
 @lru_cache(maxsize=1000)

@@ -19,10 +19,10 @@ from django.db import DatabaseError, transaction
 from django.db.models import Count, Exists, OuterRef, QuerySet
 from django_q.models import Task
 
-from jobs import leases, media, wishes
+from jobs import leases, media, unread, wishes
 from jobs.audit import files
 from jobs.audit.findings import JobIdOf
-from jobs.models import Event, Job, StaffAction
+from jobs.models import Event, Job, StaffAction, UnreadResult
 from jobs.people import removal, sign_in
 from jobs.states import ENDS, JobState
 from jobs.works import job_id_of
@@ -149,7 +149,7 @@ def _calls(now: datetime) -> QuerySet[Call]:
     """Of jobs that have ended, and referred to by nothing that stays."""
     ended = Job.objects.filter(pk=JobIdOf(OuterRef("work")), state__in=ENDS)
     decided = StaffAction.objects.filter(call=OuterRef("pk"))
-    unnamed = call_days.foldable(now).filter(stage=None, pictures=None)
+    unnamed = call_days.foldable(now).filter(stage=None, pictures=None, unread_results=None)
     return unnamed.filter(Exists(ended), ~Exists(decided))
 
 
@@ -202,6 +202,20 @@ def move_left_jobs(now: datetime) -> int:
     return sign_in.move_batch(left.moved_to) if left else 0
 
 
+# Results that could not be read, long after staff could have delivered them
+
+
+def _unread(now: datetime) -> QuerySet[UnreadResult]:
+    return UnreadResult.objects.filter(job__ended_at__lte=now - unread.KEPT_FOR)
+
+
+def tidy_unread(now: datetime) -> int:
+    some = list(_unread(now).order_by("pk").values_list("pk", "file")[:BATCH])
+    gone = UnreadResult.objects.filter(pk__in=[pk for pk, _ in some]).delete()[0]
+    media.remove(file for _, file in some)
+    return gone
+
+
 # Networks that new visitors came from: no longer than they count
 
 
@@ -235,6 +249,7 @@ CHORES = (
     Chore("pictures of visitors", lambda now: _visitors_jobs(now).count(), tidy_visitors),
     Chore("jobs of former users", lambda now: removal.jobs_to_clear(now).count(), tidy_former),
     Chore("jobs that sign-ins left", lambda now: _left_jobs().count(), move_left_jobs),
+    Chore("unread results", lambda now: _unread(now).count(), tidy_unread),
     Chore("newcomers", lambda now: newcomers.forgettable(now).count(), tidy_newcomers),
     Chore("files", lambda now: sum(1 for _ in _orphans(now)), tidy_files),
 )

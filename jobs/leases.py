@@ -5,6 +5,7 @@ A lease has a token that every write of its holder checks; whoever slept past it
 
 import threading
 import uuid
+from collections.abc import Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,6 +17,7 @@ from django.utils import timezone
 
 from jobs import holders
 from jobs.models import Lease, Stage, StageQuerySet
+from providers.models import Call
 
 # A stage that killed its worker twice waits: 1, 5, 30 minutes, then an hour each time.
 DEATH_DELAYS = (60, 300, 1800, 3600)
@@ -76,10 +78,37 @@ def release(lease: StageLease, *, due_at: datetime, progress: bool = True) -> bo
     return held.update(**FREE, due_at=due_at, **columns) == 1
 
 
+def wait_for_room(lease: StageLease, *, since: datetime, due_at: datetime) -> bool:
+    """Give the lease back until a result can be stored; False when it was lost before."""
+    held = Stage.objects.unfinished().filter(pk=lease.stage.pk, lease_token=lease.token)
+    return held.update(**FREE, due_at=due_at, waiting_since=since, tries=0) == 1
+
+
+def save_now(call_ids: Iterable[int], now: datetime) -> list[uuid.UUID]:
+    """Make the save of these calls due, also one that ended without a picture; whose jobs they
+    are. One that is just being run is left alone."""
+    idle = Stage.objects.filter(name="save", call__in=call_ids, lease_token=None)
+    ended_well = Q(done_at__isnull=False) & (
+        Q(call__pictures__isnull=False) | Q(job__result_deleted_at__isnull=False)
+    )
+    found = list(idle.exclude(ended_well).values_list("pk", "job_id"))
+    Stage.objects.filter(pk__in=[pk for pk, _ in found], lease_token=None).update(
+        due_at=now, done_at=None, woken_at=None
+    )
+    return [job_id for _, job_id in found]
+
+
 def finish(lease: StageLease, now: datetime) -> bool:
     """End the stage; False when the lease was lost before, and then nothing may be written."""
     held = Stage.objects.unfinished().filter(pk=lease.stage.pk, lease_token=lease.token)
     return held.update(**FREE, due_at=None, done_at=now, tries=0) == 1
+
+
+def end_save(call: Call, now: datetime) -> bool:
+    """End the save of a call whoever runs it; False for a call without one."""
+    saves = Stage.objects.filter(name="save", call=call)
+    saves.unfinished().update(**FREE, due_at=None, done_at=now, tries=0)
+    return saves.exists()
 
 
 def finish_all(job_id: uuid.UUID, now: datetime) -> None:

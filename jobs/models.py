@@ -234,6 +234,40 @@ class Picture(models.Model):
         return self.file
 
 
+class UnreadResult(models.Model):
+    """What was paid for and could not be shown: a whole answer, or a file that came with it. The
+    content lies in a file, written and synced before its row (`jobs.unread`)."""
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="unread_results")
+    call = models.ForeignKey(Call, on_delete=models.PROTECT, related_name="unread_results")
+    kind = models.CharField(
+        _("kind"), max_length=10, choices=[("answer", _("answer")), ("file", _("file"))]
+    )
+    why = models.CharField(_("reason"), max_length=20)
+    file = models.CharField(_("file"), max_length=200)
+    size = models.PositiveIntegerField(_("bytes"))
+    sha256 = models.CharField(max_length=64)
+    created_at = models.DateTimeField(_("created"))
+    resolved_at = models.DateTimeField(_("resolved"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("result that could not be read")
+        verbose_name_plural = _("results that could not be read")
+        constraints = [
+            models.UniqueConstraint(fields=["call", "sha256"], name="unread_result_once"),
+        ]
+        indexes = [
+            models.Index(
+                fields=["created_at"],
+                condition=models.Q(resolved_at__isnull=True),
+                name="unread_result_open",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.file
+
+
 class Deed(models.TextChoices):
     """What staff may decide."""
 
@@ -246,6 +280,7 @@ class Deed(models.TextChoices):
     PAUSE = "pause", _("provider paused")
     LET_IN = "let_in", _("requests let in again")
     DELETE = "delete", _("person deleted")
+    DELIVER = "deliver", _("result delivered")
 
 
 class StaffAction(models.Model):
@@ -275,6 +310,7 @@ class StaffAction(models.Model):
             ("give_slot_back", "Can give the slot of a call in doubt back"),
             ("attach_reference", "Can attach the provider's id to a lost call"),
             ("resume_job", "Can set a job going that was set aside"),
+            ("deliver_result", "Can see and deliver a result that could not be read"),
         ]
         constraints = [
             # Nobody decides without a name and a reason.

@@ -7,6 +7,7 @@ the sender, the poller, webhooks, the search for lost submits, the end of retent
                                   └──> stages         what is run next, or nothing more
 """
 
+import logging
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,14 +15,15 @@ from datetime import datetime
 from django.conf import settings
 from django.db import transaction
 
-from jobs import changes, leases, queue, wishes
+from jobs import changes, leases, queue, unread, wishes
 from jobs.leases import StageLease
 from jobs.models import Job, Picture, Stage
 from jobs.states import ENDS, JobState
+from jobs.storing import NoRoom
 from jobs.works import chosen_offer, fault_at, job_id_of, work_of
 from providers import gates, pool, restores
 from providers import ledger as calls
-from providers.answers import News, Rejected
+from providers.answers import Done, Failed, News, NoOutput, Rejected, Why
 from providers.gates import Closed, Shift
 from providers.ledger import Recorded
 from providers.models import Call
@@ -33,6 +35,10 @@ from quotas import ledger as quota
 from quotas.models import Account, AlertKind
 from quotas.states import AttemptState
 
+log = logging.getLogger(__name__)
+
+UNREAD = "unread"
+"""The reason of a job in doubt whose result was made and cannot be read."""
 # Closed for so long that no turn will come.
 HOPELESS = frozenset({"auth", "balance", "cap"})
 
@@ -41,6 +47,8 @@ HOPELESS = frozenset({"auth", "balance", "cap"})
 def apply(call: Call, news: News, now: datetime) -> Recorded:
     """Record the news and let everything follow that follows from it; twice changes nothing."""
     job = Job.objects.select_for_update().get(pk=job_id_of(call.work))
+    if isinstance(news, Done) and news.unread:
+        _keep_answer(job, call, news.unread, now)
     recorded = calls.record(call_id=call.pk, news=news, now=now)
     if recorded.late:
         _follow_late(job, recorded.call, now)
@@ -96,16 +104,19 @@ def give_up(call: Call, now: datetime) -> bool:
 @transaction.atomic
 def give_back(call: Call, now: datetime) -> bool:
     """Staff's decision about the slot, and no evidence about the run: the attempt has failed, the
-    call is given up and still pursued. A picture that comes is delivered and takes no slot."""
+    call is given up and still pursued; one that was made and cannot be read has its end already.
+    A picture that comes is delivered and takes no slot."""
     job = Job.objects.select_for_update().get(pk=job_id_of(call.work))
+    was_unread = job.reason == UNREAD
     given = (
         changes.move(job.pk, JobState.FAILED, event="given_back", now=now, reason="given_back")
-        and calls.let_go(call_id=call.pk, now=now)
+        and (was_unread or calls.let_go(call_id=call.pk, now=now))
         and _settle(job, AttemptState.FAILED, now)
     )
     if not given:
         transaction.set_rollback(True)
         return False
+    unread.resolve(call, now)
     leases.finish_all(job.pk, now)
     return True
 
@@ -120,12 +131,62 @@ def mark_overdue(call: Call, now: datetime) -> bool:
     return changes.move(job.pk, JobState.IN_DOUBT, event="overdue", now=now, reason="deadline")
 
 
+def await_output(call: Call, answer: NoOutput, now: datetime) -> None:
+    """Complete, but nothing is listed: asked again for a while, and failed with its cost if there
+    is nothing even then. Without anything listed now, a result that was listed before stands."""
+    calls.note_answer(call, "complete, no output")
+    if call.state == CallState.SUCCEEDED:
+        return
+    if calls.has_waited_for_output(call, now):
+        apply(call, Failed(Why("no_output", text=answer.text), answer.cost), now)
+    elif calls.note_no_output(call, now):
+        changes.note(job_id_of(call.work), event="no_output", now=now)
+
+
 @transaction.atomic
-def deliver(lease: StageLease, pictures: Sequence[Picture], now: datetime) -> bool:
-    """Pictures, attempt, job and stage end together; False when the lease was lost."""
+def deliver(
+    lease: StageLease,
+    pictures: Sequence[Picture],
+    now: datetime,
+    *,
+    rest_at: datetime | None = None,
+    all_read: bool = True,
+) -> bool:
+    """Pictures, attempt, job and stage end together; False when the lease was lost. Where more of
+    the result is still to be fetched the stage goes on at `rest_at`."""
     job = Job.objects.select_for_update().get(pk=lease.stage.job_id)
-    if not leases.finish(lease, now):
+    ended = leases.release(lease, due_at=rest_at) if rest_at else leases.finish(lease, now)
+    if not ended:
         return False
+    if all_read and lease.stage.call:
+        unread.resolve(lease.stage.call, now)
+    _deliver(job, pictures, now)
+    return True
+
+
+@transaction.atomic
+def deliver_kept(call: Call, picture: Picture, now: datetime) -> bool:
+    """Staff's decision: this is the picture of a result that could not be read. False where the
+    save of it has just ended otherwise, or its person has deleted the result."""
+    job = Job.objects.select_for_update().get(pk=job_id_of(call.work))
+    if job.result_deleted_at or not leases.end_save(call, now):
+        return False
+    unread.resolve(call, now)
+    _deliver(job, [picture], now)
+    return True
+
+
+@transaction.atomic
+def hold_unread(lease: StageLease, now: datetime, *, due_at: datetime) -> bool:
+    """Made, and we cannot read it: in doubt for staff, and looked at again now and then."""
+    job = Job.objects.select_for_update().get(pk=lease.stage.job_id)
+    if not leases.release(lease, due_at=due_at):
+        return False
+    changes.move(job.pk, JobState.IN_DOUBT, event="unread", now=now, reason=UNREAD)
+    return True
+
+
+def _deliver(job: Job, pictures: Sequence[Picture], now: datetime) -> None:
     taken = Picture.objects.filter(job=job).count()
     for position, picture in enumerate(pictures, start=taken):
         picture.position = position
@@ -136,7 +197,6 @@ def deliver(lease: StageLease, pictures: Sequence[Picture], now: datetime) -> bo
     gone = Account.objects.filter(pk=job.account_id, removal_asked_at__isnull=False)
     if job.texts_removed_at or gone.exists():
         wishes.remove_result(job.pk, now)
-    return True
 
 
 @transaction.atomic
@@ -256,6 +316,14 @@ def _follow_late(job: Job, call: Call, now: datetime) -> None:
     elif job.state == JobState.QUEUED and not _others(job, call):
         # It runs after all, or was billed: nobody else is waited for.
         _fail(job, now, reason=call.why)
+
+
+def _keep_answer(job: Job, call: Call, answer: str, now: datetime) -> None:
+    """A disk that takes nothing must not lose the end of the call: the save stage asks again."""
+    try:
+        unread.keep(job.pk, call, "answer", answer.encode("utf-8", "replace"), "answer", now)
+    except NoRoom as exc:
+        log.error("An answer cannot be kept: %s", exc)
 
 
 def _tell_staff(shift: Shift | None, now: datetime) -> None:

@@ -18,7 +18,7 @@ from jobs.hints import Confirmed
 from jobs.staff import Decision, Refused
 from jobs.words.foresight import Table, moment
 from providers import lost
-from providers.answers import Done, Failed, Listing, NoAnswer, Run, Running, Why, storable
+from providers.answers import Done, Failed, Listing, NoAnswer, NoOutput, Run, Running, Why, storable
 from providers.models import Call
 from providers.registry import is_known
 from providers.run_queries import list_runs
@@ -84,6 +84,8 @@ def words_of(seen: Sighting) -> str:
     match seen.answer:
         case Confirmed(_, Done(artifacts)):
             return _("done, results: %(count)s") % {"count": len(artifacts)}
+        case Confirmed(_, NoOutput()):
+            return _("complete, no output yet")
         case Confirmed(_, Failed(why)):
             return _("failed: %(why)s") % {"why": _shown(why.code) or why.kind}
         case Confirmed(_, Running(status)):

@@ -3,6 +3,7 @@
     check_now ──> the call is looked at at once, also after its end
     give_back ──> attempt failed, job failed, call given up and still pursued
     attach ─────> a lost call has its id, and is polled like any other
+    deliver ────> what could not be read, or a picture in its place, is given to its person
     grant, revoke ──> extra slots of one day
     resume ─────> a stage that was set aside is run at once
     pause, let_in ─> a provider is sent nothing new, until requests are let in again
@@ -22,11 +23,12 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from jobs import changes, leases, outcomes, queue
-from jobs.models import Deed, Job, JobQuerySet, StaffAction
+from jobs import changes, leases, outcomes, queue, unread
+from jobs.models import Deed, Job, JobQuerySet, Picture, StaffAction
 from jobs.words.refusals import (
     why_not_attached,
     why_not_checked,
+    why_not_delivered,
     why_not_given_back,
     why_not_let_in,
     why_not_paused,
@@ -65,6 +67,9 @@ def check_now(call_ids: Sequence[int], decision: Decision) -> int:
     if not asked:
         raise Refused(next(iter(refusals.values()), _("No call was chosen.")))
     ledger.look_now([call.pk for call in asked], decision.now)
+    made = [call.pk for call in asked if call.was_made]
+    for job_id in leases.save_now(made, decision.now) if made else ():
+        queue.enqueue_after_commit(job_id)
     entries = [
         _entry(Deed.CHECK, decision, call=call, job=jobs.get(job_id_in(call.work)))
         for call in asked
@@ -98,6 +103,17 @@ def attach(call_id: int, reference: str, decision: Decision, **seen: str) -> Non
         raise Refused(why_not_taken(call, reference) or _overtaken())
     facts = {"reference": reference, **seen}
     _entry(Deed.ATTACH, decision, call=call, job=job, facts=facts).save()
+
+
+@transaction.atomic
+def deliver(call_id: int, picture: Picture, decision: Decision, **facts: Any) -> None:
+    """`picture` is stored already: where this is refused its file is one that no row names."""
+    call, job = _locked(call_id)
+    _refuse(why_not_delivered(job, list(unread.kept_of(call))))
+    if job is None or not outcomes.deliver_kept(call, picture, decision.now):
+        raise Refused(_overtaken())
+    changes.note(job.pk, event="delivered", now=decision.now)
+    _entry(Deed.DELIVER, decision, call=call, job=job, facts=facts).save()
 
 
 @transaction.atomic

@@ -5,6 +5,7 @@ is drawn in a process of its own, whose memory is bounded and goes back to the s
 at a time.
 """
 
+import io
 import logging
 import os
 import subprocess
@@ -18,6 +19,7 @@ from pathlib import Path
 from jobs import drawing, media
 from jobs.connections import give_back_connections
 from jobs.models import Picture
+from providers.pictures import open_upright
 
 log = logging.getLogger(__name__)
 
@@ -81,8 +83,7 @@ def _draw(picture: Picture) -> bytes | None:
 
 
 def _draw_in_turn(original: Path) -> bytes | None:
-    is_large = drawing.pixels_of(original) > LARGE
-    turns, draw = (_turn_of_large, _draw_apart) if is_large else (_turns, drawing.draw)
+    turns, draw = (_turn_of_large, _draw_apart) if _is_large(original) else (_turns, _draw_here)
     if not turns.acquire(timeout=WAIT_SECONDS):
         log.warning("A small picture was not drawn in time: too many were asked for at once")
         return None
@@ -90,6 +91,26 @@ def _draw_in_turn(original: Path) -> bytes | None:
         return draw(original, MOST_PIXELS)
     finally:
         turns.release()
+
+
+def _is_large(original: Path) -> bool:
+    """False where a strict reader cannot tell; then it is looked at again, within this bound."""
+    try:
+        return drawing.pixels_of(original) > LARGE
+    except drawing.UNREADABLE:
+        return False
+
+
+def _draw_here(original: Path, most: tuple[int, int]) -> bytes:
+    """Also where metadata keeps a strict reader from the pixels."""
+    out = io.BytesIO()
+    try:
+        small = open_upright(original.read_bytes(), most, most_pixels=LARGE)
+        small.thumbnail(most)
+        small.save(out, "WEBP", quality=80)
+    except Exception as exc:  # Pillow raises anything at all for bytes that it did not make
+        raise NotDrawn from exc
+    return out.getvalue()
 
 
 def _draw_apart(original: Path, most: tuple[int, int]) -> bytes:

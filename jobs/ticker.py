@@ -39,7 +39,16 @@ from jobs.telling import alarms, notices
 from jobs.telling.alarm_posts import Posts
 from providers import ledger as calls
 from providers import poll_pauses
-from providers.answers import Done, Failed, NoAnswer, Polled, Running, Unknown, Why
+from providers.answers import (
+    Done,
+    Failed,
+    NoAnswer,
+    NoOutput,
+    Polled,
+    Running,
+    Unknown,
+    Why,
+)
 from providers.models import Call
 from providers.registry import is_known
 from providers.run_queries import poll_run
@@ -212,7 +221,12 @@ def follow_poll(call: Call, answer: Polled | Confirmed, now: datetime) -> None:
     if isinstance(answer, Done | Failed):
         outcomes.apply(call, answer, now)
         return
-    calls.note_answer(call, _in_words(answer))
+    if isinstance(answer, NoOutput):
+        outcomes.await_output(call, answer, now)
+    else:
+        calls.note_answer(call, _in_words(answer))
+    if isinstance(answer, Running):
+        calls.forget_no_output(call)
     if now >= call.deadline_at:
         outcomes.mark_overdue(call, now)
 

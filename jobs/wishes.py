@@ -8,7 +8,7 @@ from functools import partial
 from django.db import transaction
 
 from jobs import changes, media, thumbnails
-from jobs.models import Job, Picture
+from jobs.models import Job, Picture, UnreadResult
 from jobs.states import JobState
 
 SENT = (JobState.RUNNING, JobState.IN_DOUBT)
@@ -63,4 +63,7 @@ def remove_pictures(job_ids: Collection[uuid.UUID]) -> None:
     found = pictures.values_list("pk", "file")
     files = [file for pk, original in found for file in (thumbnails.file_of(pk), original)]
     pictures.delete()
+    kept = UnreadResult.objects.filter(job__in=job_ids)
+    files += kept.values_list("file", flat=True)
+    kept.delete()
     transaction.on_commit(partial(media.remove, files))

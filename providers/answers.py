@@ -1,11 +1,12 @@
 """What a provider's wire events mean: the values an adapter returns. It never raises for the wire.
 
     submit       -> Accepted | Done | Failed | Rejected | Unknown
-    poll         -> Report | NoAnswer; `run_queries.poll_run` makes Running | Done | Failed of it
+    poll         -> Report | NoAnswer; `run_queries.poll_run` makes Polled of it
     runs_between -> Listing | NoAnswer
 
 Rejected: surely not executed. Failed: confirmed by the provider, with what it cost. Unknown: it
 may have run and been billed, so nothing is tried again. NoAnswer: this poll says nothing.
+NoOutput: complete, but nothing is listed yet; the run is polled again for a while.
 """
 
 from dataclasses import dataclass
@@ -49,8 +50,11 @@ class Accepted:
 
 @dataclass(frozen=True)
 class Done:
+    """`unread` is the whole answer where something in it was not understood: kept for staff."""
+
     artifacts: tuple[Artifact, ...]
     cost: Decimal | None = None
+    unread: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,12 @@ class Running:
 
 
 @dataclass(frozen=True)
+class NoOutput:
+    cost: Decimal | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True)
 class NoAnswer:
     why: Why
 
@@ -85,7 +95,7 @@ class Report:
     names none, and what it says of that run."""
 
     reference: str
-    outcome: Running | Done | Failed
+    outcome: Running | NoOutput | Done | Failed
 
 
 @dataclass(frozen=True)
@@ -134,6 +144,6 @@ def amount_said(said: Any) -> Decimal | None:
 
 Submitted = Accepted | Done | Failed | Rejected | Unknown
 Reported = Report | NoAnswer
-Polled = Running | Done | Failed | NoAnswer
+Polled = Running | NoOutput | Done | Failed | NoAnswer
 Listed = Listing | NoAnswer
 News = Submitted

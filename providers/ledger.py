@@ -6,7 +6,7 @@ transaction; record the provider's id before anything else.
 """
 
 import random
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
@@ -32,6 +32,9 @@ from providers.states import ENDS, LET_GO, LIVE, SOURCES, WALL, CallState
 
 ASKED_FOR = timedelta(minutes=15)
 """How long a call is looked at anew that would not be looked at any more."""
+
+NO_OUTPUT_POLLS = 12
+"""How often a run that is complete without output is asked for one, before it has failed."""
 
 LATE_COLUMNS = ("cost", "result", "reference", "poll_at", "give_up_at")
 WEIGHT = {
@@ -215,6 +218,8 @@ def next_look(call: Call, now: datetime) -> datetime:
     retention."""
     is_quick = call.reference is not None and now < call.deadline_at
     every = settings.POLL_EVERY if is_quick else slow_interval(call, now)
+    if call.no_output_at:
+        every = max(settings.POLL_EVERY, settings.NO_OUTPUT_WAIT / NO_OUTPUT_POLLS)
     return min(now + every * random.uniform(0.9, 1.1), call.give_up_at)
 
 
@@ -222,6 +227,35 @@ def slow_interval(call: Call, now: datetime) -> timedelta:
     """Past the deadline: 30 s, and 10 min after a day."""
     is_old = now >= call.sent_at + timedelta(days=1)
     return (20 if is_old else 1) * settings.SLOW_POLL_EVERY
+
+
+def note_no_output(call: Call, now: datetime) -> bool:
+    """Keep when the run was first said to be complete without any output; True where this is the
+    first time, and True is said once. A later instant is one of before the clock was set back."""
+    first = Call.objects.filter(pk=call.pk, no_output_at=None).update(no_output_at=now)
+    Call.objects.filter(pk=call.pk, no_output_at__gt=now).update(no_output_at=now)
+    return first == 1
+
+
+def forget_no_output(call: Call) -> None:
+    """It is running after all."""
+    if call.no_output_at:
+        Call.objects.filter(pk=call.pk).update(no_output_at=None)
+
+
+def has_waited_for_output(call: Call, now: datetime) -> bool:
+    since = Call.objects.values_list("no_output_at", flat=True).get(pk=call.pk)
+    return since is not None and now >= since + settings.NO_OUTPUT_WAIT
+
+
+def renew(call: Call, artifacts: Sequence[Artifact], now: datetime) -> list[Artifact]:
+    """The newest addresses of a result that was not fetched yet. What was said before stays where
+    the provider lists nothing now."""
+    if artifacts:
+        kept = [_kept(artifact) for artifact in artifacts]
+        Call.objects.filter(pk=call.pk).update(result=kept, polled_at=now)
+        call.result = kept
+    return artifacts_of(call)
 
 
 def note_answer(call: Call, text: str) -> None:

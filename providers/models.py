@@ -80,6 +80,7 @@ class Call(models.Model):
     poll_at = models.DateTimeField(_("next look"), null=True, blank=True)
     again_at = models.DateTimeField(_("may be asked again"), null=True, blank=True)
     polled_at = models.DateTimeField(_("last look"), null=True, blank=True)
+    no_output_at = models.DateTimeField(_("complete without output since"), null=True, blank=True)
     last_answer = models.CharField(_("last answer"), max_length=120, blank=True)
 
     why = models.CharField(_("reason"), max_length=20, blank=True)
@@ -167,6 +168,10 @@ class Call(models.Model):
             or (self.state == CallState.ACCEPTED and self.deadline_at <= now)
             or (self.state == CallState.SENDING and self.answer_by <= now)
         )
+
+    @property
+    def was_made(self) -> bool:
+        return CallState.SUCCEEDED in (self.state, self.late_outcome)
 
     @property
     def is_lost(self) -> bool:

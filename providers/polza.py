@@ -4,6 +4,7 @@ Never seen live from here; the wire contract is that of the published reference,
 speaks it (`providers.sandbox_polza`). Results live 7 days at Polza.
 """
 
+import json
 import logging
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
@@ -18,12 +19,12 @@ from django.utils import timezone
 from providers import polza_history as history
 from providers.answers import (
     Accepted,
-    Artifact,
     Done,
     Failed,
     Kind,
     Listed,
     NoAnswer,
+    NoOutput,
     Report,
     Reported,
     Running,
@@ -37,6 +38,7 @@ from providers.answers import (
 from providers.base import Caps, PictureRequest, ignore_id
 from providers.classify import OwnError, classify, unreadable
 from providers.http import Answer, BearerAuth, Client, polling_client
+from providers.results import read_output
 from providers.retry_after import read_retry_after
 from providers.webhooks import Hint, Unsigned
 
@@ -94,7 +96,7 @@ class Polza:
         body = self._ask(f"/v1/media/{quote(reference, safe='')}")
         if isinstance(body, NoAnswer):
             return body
-        return Report(reference_said(body.get("id")), _read_polled(body))
+        return Report(reference_said(body.get("id")), _read_polled(body, self.base_url))
 
     def runs_between(self, since: datetime, until: datetime) -> Listed:
         return history.read(lambda page: self._ask(HISTORY, is_list=True, **page), since, until)
@@ -159,12 +161,11 @@ def _read_submitted(reply: Answer) -> Accepted | Unknown:
     return unreadable("no usable id", http=reply.status)
 
 
-def _read_polled(body: dict[str, Any]) -> Running | Done | Failed:
+def _read_polled(body: dict[str, Any], base_url: str) -> Running | NoOutput | Done | Failed:
     status = str(body.get("status", ""))
     cost = _cost(body.get("usage"))
     if status == "completed":
-        artifacts = _artifacts(body.get("data"))
-        return Done(artifacts, cost) if artifacts else Failed(_no_output(body), cost)
+        return _read_completed(body, cost, base_url)
     if status == "cancelled":
         return Failed(Why("cancelled", code="cancelled"), cost)
     if status == "failed":
@@ -174,32 +175,28 @@ def _read_polled(body: dict[str, Any]) -> Running | Done | Failed:
     return Running(status[:100])
 
 
+def _read_completed(
+    body: dict[str, Any], cost: Decimal | None, base_url: str
+) -> NoOutput | Done | Failed:
+    output = read_output(body, base_url)
+    if output.artifacts or output.unread:
+        unread = json.dumps(body, ensure_ascii=False, indent=1) if output.unread else ""
+        return Done(output.artifacts, cost, unread)
+    if body.get("error"):
+        return Failed(_no_output(body), cost)
+    said = "text" if body.get("content") else "nothing"
+    return NoOutput(cost, f"completed with {said} in place of a picture")
+
+
 @lru_cache(maxsize=100)
 def _warn_of_status(status: str) -> None:
     """Once a word: it would come with every poll."""
     log.warning("polza: unknown status word %r, taken as running", status)
 
 
-def _artifacts(data: Any) -> tuple[Artifact, ...]:
-    """`data` is an object or a list of objects, each with `url` or `b64_json`."""
-    entries = data if isinstance(data, list) else [data]
-    found = []
-    for entry in entries:
-        if not isinstance(entry, dict):
-            continue
-        url, b64 = entry.get("url"), entry.get("b64_json")
-        if isinstance(url, str) and url:
-            found.append(Artifact(url=url))
-        elif isinstance(b64, str) and b64:
-            found.append(Artifact(b64=b64))
-    return tuple(found)
-
-
 def _no_output(body: dict[str, Any]) -> Why:
-    said = "text" if body.get("content") else "nothing"
     code, _ = _words_of(body.get("error"))
-    text = f"completed with {said} in place of a picture"
-    return Why(_kind_of_code(code) or "no_output", code=code, text=text)
+    return Why(_kind_of_code(code) or "no_output", code=code, text="completed with an error")
 
 
 def _failure(error: Any) -> Why:

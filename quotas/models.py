@@ -209,6 +209,8 @@ class AlertKind(models.TextChoices):
     ALLOWANCE = "allowance", _("metered allowance")
     OTHER_RUN = "other_run", _("answers about other runs than requested")
     LIMITER = "limiter", _("limiter lets requests through unmeasured")
+    UNREAD = "unread", _("paid result is not delivered")
+    STORAGE = "storage", _("pictures cannot be stored")
     COPY = "copy", _("a copy of this site is running")
 
 

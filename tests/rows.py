@@ -8,15 +8,14 @@ import io
 import uuid
 from datetime import datetime, timedelta
 from decimal import Decimal
-from pathlib import Path
 
-from django.conf import settings
 from django.db import transaction
 from PIL import Image
 
-from jobs import changes, leases, outcomes, pictures, ticker, wishes, works
+from jobs import changes, leases, outcomes, storing, ticker, unread, wishes, works
 from jobs.models import Job
 from jobs.ordering import PictureOrder, order_picture
+from jobs.saving import picture_of
 from jobs.states import JobState
 from providers import ledger as calls
 from providers.answers import (
@@ -33,8 +32,8 @@ from providers.answers import (
     Unknown,
     Why,
 )
-from providers.download import Fetched
 from providers.models import Call
+from providers.pictures import Fetched
 from providers.registry import Offer
 from quotas.models import Account
 
@@ -142,6 +141,16 @@ def not_fetched(account: Account, now: datetime, **order: str) -> Job:
     return again(job)
 
 
+def unread_result(account: Account, now: datetime, **order: str) -> Job:
+    """In doubt: made, but what came is no picture."""
+    job = saving(account, now, **order)
+    lease = leases.take(job.pk, now + 6 * SECOND)
+    assert lease
+    unread.keep(job.pk, call_of(job), "file", b"<svg/>", "not_a_picture", now + 6 * SECOND)
+    outcomes.hold_unread(lease, now + 7 * SECOND, due_at=now + 60 * SECOND)
+    return again(job)
+
+
 def cancelled(account: Account, now: datetime, **order: str) -> Job:
     job = queued(account, now, **order)
     outcomes.cancel(job.pk, now + SECOND)
@@ -185,6 +194,7 @@ EVERY_STATE = (
     failed,
     failed_billed,
     not_fetched,
+    unread_result,
     cancelled,
     not_confirmed,
     given_back,
@@ -222,10 +232,8 @@ def delivered(job: Job, at: datetime, *, picture: bytes | None = None) -> Job:
     content = picture or a_picture()
     width, height = Image.open(io.BytesIO(content)).size
     assert lease.stage.call
-    row = pictures._picture_of(
-        lease.stage.call, Fetched(content, "image/png", "png", width, height)
-    )
-    pictures._write_file(Path(settings.MEDIA_ROOT) / row.file, content)
+    row = picture_of(lease.stage.call, Fetched(content, "image/png", "png", width, height))
+    storing.store(row.file, content)
     outcomes.deliver(lease, [row], at)
     return again(job)
 

@@ -28,7 +28,7 @@ SCALED = {
     "SEND_WITHIN": "3",
     "POLL_TIMEOUT": "3",
     "FETCH_TIMEOUT": "4",
-    "FETCH_GONE_AFTER": "5",
+    "NO_OUTPUT_WAIT": "5",
     "RESULT_RETENTION": "180",
     "POOL_WAIT": "15",
     "ERROR_PAUSE": "0.5",
@@ -47,11 +47,11 @@ SKEW = timedelta(seconds=5)
 
 def install() -> None:
     """What is a constant of the product, since nobody ever sets it."""
-    from jobs import engine, leases, pictures
+    from jobs import engine, leases, saving
     from providers import lost
 
     lost.SKEW = SKEW
     leases.DEATH_DELAYS = (1, 2, 4, 8)
-    pictures.FETCH_DELAYS = (1, 1, 2)  # type: ignore[assignment]
-    pictures.STORE_AGAIN = timedelta(seconds=1)
+    saving.FETCH_DELAYS = (1, 1, 2)  # type: ignore[assignment]
+    saving.STORE_DELAYS = (1, 1, 2)  # type: ignore[assignment]
     engine.RETRY_AFTER_OUTAGE = timedelta(seconds=1)

@@ -66,7 +66,8 @@ def running_job_has_call(now: datetime) -> Iterator[Finding]:
 
 @check("A job waits in doubt, but for no call.")
 def in_doubt_job_has_call(now: datetime) -> Iterator[Finding]:
-    return each(_pictures(JobState.IN_DOUBT).filter(~_call(state__in=LIVE)))
+    """Or for staff, who look at a result that cannot be read."""
+    return each(_pictures(JobState.IN_DOUBT).filter(~_call(Q(state__in=LIVE) | PAID)))
 
 
 @check("A job ended as failed while its call may still be running: nothing proves the failure.")

@@ -10,11 +10,10 @@ from pathlib import Path
 
 from django.conf import settings
 
-from jobs import thumbnails
+from jobs import storing, thumbnails
 from jobs.audit.findings import Violation
-from jobs.models import Job, Picture
+from jobs.models import Job, Picture, UnreadResult
 
-TABLE = Picture._meta.db_table
 # A file is written before its row, and a download may take long.
 YOUNG = 3600
 BATCH = 500
@@ -23,15 +22,19 @@ BATCH = 500
 def violations(*, deep: bool) -> Iterator[Violation]:
     """By size alone, or `deep` by what each file contains."""
     root = Path(settings.MEDIA_ROOT).resolve()
-    for pk, file, size, sha256 in _rows():
-        name, says = _breach(root, file, size, sha256 if deep else "")
-        if name:
-            yield Violation(name, TABLE, [str(pk)], says)
+    for model in (Picture, UnreadResult):
+        for pk, file, size, sha256 in _rows(model):
+            name, says = _breach(root, file, size, sha256 if deep else "")
+            if name:
+                yield Violation(name, model._meta.db_table, [str(pk)], says)
 
 
-def _rows() -> Iterator[tuple[uuid.UUID, str, int, str]]:
+def _rows(
+    model: type[Picture] | type[UnreadResult],
+) -> Iterator[tuple[object, str, int, str]]:
     """A batch a query: no cursor of the server's, which a pooler would lose on the way."""
-    columns = Picture.objects.order_by("pk").values_list("pk", "file", "size", "sha256")
+    rows = model._default_manager.order_by("pk")
+    columns = rows.values_list("pk", "file", "size", "sha256")
     batch = list(columns[:BATCH])
     while batch:
         yield from batch
@@ -44,13 +47,14 @@ def orphans(before: float | None = None) -> Iterator[str]:
     before = time.time() - YOUNG if before is None else before
     yield from _unnamed("pictures", _originals_of, before)
     yield from _unnamed("thumbnails", _small_ones_of, before)
+    yield from _unnamed(storing.UNREAD, _unread_of, before)
 
 
 def may_be_lost_picture(file: str, restored_at: float) -> bool:
     """The file may be of a picture whose row a restore has lost: it was there before, or it is of a
     job that has no row. A draft is whole nowhere."""
     path = Path(settings.MEDIA_ROOT) / file
-    if path.name.startswith(".") or not file.startswith("pictures/"):
+    if path.name.startswith(".") or not file.startswith(("pictures/", "unread/")):
         return False
     job_id = _id_in(path)
     if not job_id or not Job.objects.filter(pk=job_id).exists():
@@ -73,6 +77,10 @@ def _unnamed(
 
 def _originals_of(job_ids: set[uuid.UUID]) -> set[str]:
     return set(Picture.objects.filter(job__in=job_ids).values_list("file", flat=True))
+
+
+def _unread_of(job_ids: set[uuid.UUID]) -> set[str]:
+    return set(UnreadResult.objects.filter(job__in=job_ids).values_list("file", flat=True))
 
 
 def _small_ones_of(picture_ids: set[uuid.UUID]) -> set[str]:

@@ -37,9 +37,10 @@ def open_job_has_open_stage(now: datetime) -> Iterator[Finding]:
 
 @check("A job has ended, but a stage of it would still be run.")
 def ended_job_has_no_open_stage(now: datetime) -> Iterator[Finding]:
-    """But for the save of a result that came after the end."""
+    """But for the save of a result that came after the end, or of which a part is missing."""
     ended = Stage.objects.unfinished().filter(job__state__in=ENDS)
-    paid = Exists(Call.objects.filter(PAID, pk=OuterRef("call"), pictures=None))
+    missing = Exists(Event.objects.filter(job=OuterRef(OuterRef("job")), name="fetch_failed"))
+    paid = Exists(Call.objects.filter(PAID & (Q(pictures=None) | missing), pk=OuterRef("call")))
     return each(ended.exclude(paid, name="save"))
 
 

@@ -68,6 +68,7 @@ SAYS = {
     "stage_once_a_job": "A job has the same stage twice.",
     "stage_saves_a_call": "A save stage does not say whose result it saves.",
     "staff_action_says_who_and_why": "A decision of staff has no name or no reason.",
+    "unread_result_once": "One result that could not be read is kept twice.",
     "unmeasured_one_a_day": "Unmeasured requests of a day are counted in two rows.",
 }
 

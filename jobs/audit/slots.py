@@ -8,7 +8,7 @@ from django.db.models.functions import TruncDate
 
 from jobs.audit.calls import WAS_FOLDED
 from jobs.audit.findings import Finding, WorkOf, check, each, together
-from jobs.models import Job
+from jobs.models import Event, Job
 from jobs.states import ENDS, OPEN, JobState
 from providers.models import Call
 from providers.states import LIVE, CallState
@@ -82,8 +82,9 @@ def failed_job_gives_its_slot_back(now: datetime) -> Iterator[Finding]:
 @check("A job is ready, but its slot was given back, and no late news explains it.")
 def ready_job_uses_its_slot(now: datetime) -> Iterator[Finding]:
     late = Call.objects.filter(work=WorkOf(OuterRef("pk")), late_at__isnull=False)
+    decided = Event.objects.filter(job=OuterRef("pk"), name__in=["given_back", "not_fetched"])
     given_back = _jobs({JobState.READY}, attempt__state=AttemptState.FAILED)
-    return each(given_back.filter(~Exists(late)))
+    return each(given_back.filter(~Exists(late), ~Exists(decided)))
 
 
 def _jobs(states: frozenset[JobState] | set[JobState], **attempt: object) -> QuerySet[Job]:

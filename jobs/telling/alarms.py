@@ -21,7 +21,8 @@ from django.db import DatabaseError
 from django.db.models import Count, F, Min, Q
 from django.utils.translation import gettext as _
 
-from jobs import copies, heartbeats, leases, poll_answers, smoke
+from jobs import copies, heartbeats, leases, poll_answers, saving, smoke
+from jobs.models import Stage, UnreadResult
 from jobs.telling import allowances
 from providers import gates, money
 from providers.models import Call, Gate, SmokeTest
@@ -42,6 +43,9 @@ OTHER_RUN_LASTS = timedelta(minutes=10)
 CONTRADICTION_LASTS = timedelta(days=1)
 # A little more than each process takes to tell again.
 UNMEASURED_LASTS = timedelta(seconds=150)
+# A result that is fetched at all is mostly fetched by the third or fourth try.
+SAVED_WITHIN = timedelta(minutes=10)
+MOST_TOLD = 100
 STEPS = (50, 80, 100)
 
 
@@ -59,6 +63,7 @@ def look_if_due(now: datetime) -> bool:
     if not leases.take_duty(DUTY, uuid.uuid4(), now, LOOK_EVERY):
         return False
     smoke.conclude(now)
+    saving.wake_where_room_is(now)
     look(now)
     return True
 
@@ -209,6 +214,34 @@ def running_copy(now: datetime) -> Iterator[Trouble]:
         yield Trouble("REDIS_URL", _("Another site with a copy of this database works on it."))
 
 
+def undelivered_results(now: datetime) -> Iterator[Trouble]:
+    """Paid for and made: files and answers that staff must look at, then those that nothing could
+    fetch for a while. What has waited to the end of its retention has been told enough."""
+    since = now - settings.RESULT_RETENTION
+    unread = UnreadResult.objects.filter(resolved_at=None, created_at__gt=since)
+    calls = unread.order_by("call").values_list("call__provider", "call").distinct()
+    for provider, call_id in calls[:MOST_TOLD]:
+        words = _("Made, but we cannot read it: deliver it, or give the slot back")
+        yield Trouble(f"{provider} {call_id}", words)
+    late = Stage.objects.unfinished().filter(
+        name="save", created_at__lte=now - SAVED_WITHIN, waiting_since=None
+    )
+    waiting = late.filter(call__unread_results=None).values("call__provider").order_by()
+    for group in waiting.annotate(many=Count("pk"), oldest=Min("created_at")):
+        words = _("%(many)s results cannot be fetched, the oldest since %(at)s UTC") % {
+            "many": group["many"],
+            "at": f"{group['oldest']:%d %b %H:%M}",
+        }
+        yield Trouble(group["call__provider"], words)
+
+
+def full_storage(now: datetime) -> Iterator[Trouble]:
+    """Opened at once by the stage that found no room (`jobs.saving`)."""
+    waiting = Stage.objects.unfinished().filter(name="save", waiting_since__isnull=False)
+    if waiting.exists():
+        yield Trouble("pictures")
+
+
 WATCHES: dict[AlertKind, Watch] = {
     AlertKind.IN_DOUBT: in_doubt_for_long,
     AlertKind.OVERDUE: missed_deadlines,
@@ -221,6 +254,8 @@ WATCHES: dict[AlertKind, Watch] = {
     AlertKind.SILENT: silent_parts,
     AlertKind.SMOKE: smoke_tests,
     AlertKind.LIMITER: unmeasured_requests,
+    AlertKind.UNREAD: undelivered_results,
+    AlertKind.STORAGE: full_storage,
     AlertKind.COPY: running_copy,
 }
 

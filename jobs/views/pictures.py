@@ -32,7 +32,7 @@ from jobs.views.pages import see_other, show, tell
 from jobs.views.rows import neighbours_of, own_jobs, own_picture
 from jobs.words.sentences import not_let_in, refused_in_words
 from jobs.words.wording import MESSAGES
-from providers.download import TYPES
+from providers.pictures import TYPES
 from quotas import ledger, newcomers
 from quotas.ledger import Refused
 from quotas.models import Kind

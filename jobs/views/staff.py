@@ -22,7 +22,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from jobs import leases, staff
+from jobs import leases, staff, unread
 from jobs.models import Job
 from jobs.words import foresight, refusals
 from jobs.words.foresight import Table
@@ -34,6 +34,7 @@ MOST_AT_ONCE = 50
 CHECK = "jobs.check_call"
 GIVE_BACK = "jobs.give_slot_back"
 ATTACH = "jobs.attach_reference"
+DELIVER = "jobs.deliver_result"
 REVOKE = "quotas.delete_grant"
 RESUME = "jobs.resume_job"
 
@@ -68,6 +69,8 @@ class Desk:
     refused: str
     back: Back
     form: type[ReasonForm] = ReasonForm
+    kept: object = None
+    """What could not be read, to be shown and downloaded."""
 
 
 def only_with(*permissions: str):
@@ -198,13 +201,19 @@ def doors_of(request: HttpRequest, call: Call) -> list[tuple[str, str]]:
         doors.append((_("Give the slot back"), reverse("admin:give_back", args=[call.pk])))
     if may(ATTACH) and not refusals.why_not_attached(call, job):
         doors.append((_("Attach the provider's id"), reverse("admin:attach", args=[call.pk])))
+    if (
+        may(DELIVER)
+        and call.was_made
+        and not refusals.why_not_delivered(job, list(unread.kept_of(call)))
+    ):
+        doors.append((_("Deliver"), reverse("admin:deliver", args=[call.pk])))
     return doors
 
 
 def decide(
-    request: HttpRequest, desk: Desk, do: Callable[[staff.Decision, dict[str, str]], str]
+    request: HttpRequest, desk: Desk, do: Callable[[staff.Decision, dict[str, Any]], str]
 ) -> HttpResponse:
-    form = desk.form(request.POST or None)
+    form = desk.form(request.POST or None, request.FILES or None)
     refused, status = desk.refused, 200
     if request.method == "POST" and form.is_valid():
         said = form.cleaned_data

@@ -18,6 +18,7 @@ from providers.models import Call, Gate
 from providers.states import CallState
 from quotas.ledger import balance_of, utc_day
 from quotas.models import Grant
+from quotas.states import AttemptState
 
 
 @dataclass(frozen=True)
@@ -104,16 +105,35 @@ def of_check(calls: Sequence[Call], able: Sequence[Call]) -> list[str]:
 
 
 def of_give_back(call: Call, job: Job | None, now: datetime) -> list[str]:
-    return [
+    says = [
         _slot(job, now),
         _("The job ends as Failed. Its person reads: %(words)s")
         % {"words": wording.reason_in_words("given_back")},
+    ]
+    if call.state == CallState.SUCCEEDED:
+        return [
+            *says,
+            _("The call keeps its cost. What came is kept, and can be delivered later."),
+            _("This cannot be taken back."),
+        ]
+    return [
+        *says,
         _("The call is given up and counts as possibly charged: %(estimate)s.")
         % {"estimate": _estimate(call)},
         _("It is looked at as before, until %(time)s.") % {"time": moment(call.give_up_at)},
         _("If the picture comes, it is delivered and takes no slot."),
         _("This cannot be taken back."),
     ]
+
+
+def of_deliver(job: Job | None) -> list[str]:
+    says = [
+        _("The picture is given to the person who ordered it."),
+        _("Without another file the newest one that is kept is delivered, if it can be read now."),
+    ]
+    if job and job.attempt and job.attempt.state == AttemptState.PENDING:
+        says.append(_("The slot counts as used."))
+    return [*says, _("This cannot be taken back.")]
 
 
 def of_ask(call: Call) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from jobs.models import Job, Stage
+from jobs.models import Job, Stage, UnreadResult
 from jobs.states import ENDS, JobState
 from jobs.words.wording import moment_in_words
 from providers.answers import can_be_asked_for
@@ -51,11 +51,29 @@ def why_not_checked(call: Call, named: Sequence[str], now: datetime) -> str:
 
 
 def why_not_given_back(call: Call, job: Job | None, now: datetime) -> str:
+    if is_unread(job):
+        return _why_not_of_job(job)
     return (
         _why_not_a_decision(call, now)
         or _why_not_of_job(job)
         or ("" if call.is_in_doubt(now) else _in_time(call, now))
     )
+
+
+def why_not_delivered(job: Job | None, kept: Sequence[UnreadResult]) -> str:
+    """`kept` is what came of the call and could not be read."""
+    if job is None:
+        return _no_job()
+    if job.result_deleted_at:
+        return _("Its person has deleted the result.")
+    is_open = any(result.resolved_at is None for result in kept)
+    if not kept or (job.state == JobState.READY and not is_open):
+        return _("Nothing of it is kept that could not be read.")
+    return ""
+
+
+def is_unread(job: Job | None) -> bool:
+    return job is not None and job.state == JobState.IN_DOUBT and job.reason == "unread"
 
 
 def why_not_attached(call: Call, job: Job | None) -> str:

@@ -90,6 +90,8 @@ def _fallback(known: Known) -> str:
 def _progress(known: Known) -> str:
     if known.said_at("made") or known.said_at("made_late"):
         return _("The picture is made. We fetch and store it.")
+    if known.call and known.call.no_output_at:
+        return _no_output(known.call, known.now)
     until = usual_until(known)
     is_late = until is not None and known.now > until
     if known.usual:
@@ -102,6 +104,14 @@ def _progress(known: Known) -> str:
     if known.call and is_sandbox(known.call.provider):
         return _("A test picture usually takes some seconds.")
     return _("Usually 3–6 minutes.")
+
+
+def _no_output(call: Call, now: datetime) -> str:
+    until = (call.no_output_at or now) + settings.NO_OUTPUT_WAIT
+    return _(
+        "The provider says that it has finished, but lists no picture yet. We ask until %(time)s;"
+        " if there is none even then, it has failed and your slot comes back."
+    ) % {"time": wording.moment_in_words(until, now)}
 
 
 def usual_until(known: Known) -> datetime | None:
@@ -134,6 +144,8 @@ def _in_doubt(known: Known) -> list[str]:
     call = known.call
     if call is None:
         return [_("What became of the request is not known yet.")]
+    if known.job.reason == "unread":
+        return _unread(known)
     if call.reference:
         says = [_silence(call, known.now), _no_second_try(), _asking(call, known.now)]
         return says + _wish(known)
@@ -147,8 +159,19 @@ def _in_doubt(known: Known) -> list[str]:
     ]
 
 
+def _unread(known: Known) -> list[str]:
+    return [
+        wording.reason_in_words("unread"),
+        _("What came is kept. Staff can deliver it or give your slot back."),
+        _("We also ask the provider again from time to time."),
+        *_wish(known),
+    ]
+
+
 def _silence(call: Call, now: datetime) -> str:
     asked = wording.moment_in_words(call.polled_at or call.deadline_at, now)
+    if call.no_output_at:
+        return _no_output(call, now)
     if call.last_answer.startswith("running"):
         return _("The provider is late: asked at %(time)s, it says that it is still at work.") % {
             "time": asked

@@ -120,6 +120,10 @@ REASONS: dict[str, Reason] = {
     "cap": Reason(gettext_lazy("This site's budget for the provider is spent for the day.")),
     "unwanted": Reason(gettext_lazy("It could not be sent at once, and you had stopped waiting.")),
     "not_fetched": Reason(gettext_lazy("It was made, but it could not be fetched.")),
+    "unread": Reason(
+        gettext_lazy("It was made, but we cannot read it. Staff have been told."),
+        headline=gettext_lazy("Made, but we cannot read it"),
+    ),
     "given_back": Reason(
         gettext_lazy("Staff gave the slot back; if the picture comes, it is yours."),
         headline=gettext_lazy("We could not confirm this one"),
@@ -201,6 +205,9 @@ EVENTS: dict[str, "StrPromise"] = {
     "made_late": gettext_lazy("We learned that the picture was made after all."),
     "fetch_failed": gettext_lazy("The file could not be fetched this time. We try again."),
     "store_failed": gettext_lazy("The file could not be stored this time. We try again."),
+    "no_output": gettext_lazy("The provider finished, but lists no picture yet. We ask again."),
+    "unread": gettext_lazy("We cannot read what was made. Staff have been told."),
+    "delivered": gettext_lazy("Staff delivered the picture."),
     "ready": gettext_lazy("The picture is ready."),
     "another": gettext_lazy("Another picture of it came after all."),
     "failed": gettext_lazy("It failed. %(reason)s"),
@@ -252,7 +259,8 @@ def reason_in_words(reason: str) -> str:
 
 def headline_of(state: str, reason: str) -> str:
     """Empty for a state that needs no telling."""
-    own = REASONS[reason].headline if state == JobState.FAILED and reason in REASONS else ""
+    may_differ = state in (JobState.FAILED, JobState.IN_DOUBT) and reason in REASONS
+    own = REASONS[reason].headline if may_differ else ""
     return str(own or LOOKS[state].headline)
 
 

@@ -33,6 +33,7 @@ PROMPTS = {
     "failed": "A poster for a play about a lost umbrella",
     "failed_billed": "A greenhouse at night, lit from within",
     "not_fetched": "A cat asleep on a stack of maps",
+    "unread_result": "A balloon over rooftops, etching",
     "cancelled": "A long table set for twelve in an orchard",
     "not_confirmed": "A bridge in fog",
     "given_back": "Two chairs on an empty beach",

@@ -354,7 +354,7 @@ def test_the_look_asks_as_much_of_a_full_table_as_of_an_empty_one(
 ):
     for _ in range(4):
         rows.lost(account, now)
-    with django_assert_max_num_queries(30):
+    with django_assert_max_num_queries(36):
         alarms.look(now + 2 * HOUR)
 
 

@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.backends.sqlite3.base import DatabaseWrapper
 
 from config.settings import SQLITE
-from jobs import pictures
+from jobs import storing
 
 
 @pytest.fixture
@@ -21,19 +21,22 @@ def disk(monkeypatch):
     return done
 
 
-def test_a_picture_is_synced_before_it_has_its_name_and_its_folder_after(tmp_path, disk):
+def test_a_picture_is_synced_before_it_has_its_name_and_its_folder_after(settings, tmp_path, disk):
+    settings.MEDIA_ROOT = tmp_path
     path = tmp_path / "ab" / "picture.png"
-    pictures._write_file(path, b"all of it")
+    storing.store("ab/picture.png", b"all of it")
     assert disk == [path.stat().st_ino, "picture.png", path.parent.stat().st_ino]
     assert [file.name for file in path.parent.iterdir()] == ["picture.png"]
 
 
-def test_a_folder_that_cannot_be_synced_loses_no_picture(tmp_path, monkeypatch):
+def test_a_folder_that_cannot_be_synced_loses_no_picture(settings, tmp_path, monkeypatch):
+    settings.MEDIA_ROOT = tmp_path
+
     def refuse(path, flags):
         raise OSError("not on this file system")
 
     monkeypatch.setattr(os, "open", refuse)
-    pictures._write_file(tmp_path / "picture.png", b"all of it")
+    storing.store("picture.png", b"all of it")
     assert (tmp_path / "picture.png").read_bytes() == b"all of it"
 
 

@@ -11,7 +11,7 @@ from django.conf import settings as site
 from django.db import OperationalError
 from django.utils import timezone
 
-from jobs import audit, engine, leases, outcomes, pictures
+from jobs import audit, engine, leases, outcomes, pictures, saving
 from jobs.models import Job, Picture, Stage
 from jobs.ticker import set_aside, wake_due
 from providers import download
@@ -301,14 +301,14 @@ def test_whoever_slept_over_a_download_writes_over_no_picture(clock, order, fake
     slept = leases.take(job.pk, timezone.now())
     contents = iter((b"of the second", b"of the first"))
 
-    def fetch(artifact, own_origins):
+    def fetch(artifact, **_options):
         if timezone.now() < slept.stage.leased_until:
             clock.move_to(slept.stage.leased_until)
             engine.advance(job.pk)
         return Fetched(next(contents), "image/png", "png", 8, 6)
 
     monkeypatch.setattr(download, "fetch", fetch)
-    pictures.save(slept)
+    saving.save(slept)
     picture = Picture.objects.get()
     assert (Path(site.MEDIA_ROOT) / picture.file).read_bytes() == b"of the second"
     assert list(audit.violations(timezone.now(), deep=True)) == []

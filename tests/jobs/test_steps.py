@@ -25,6 +25,7 @@ EXPECTED = {
     "failed": ["done", "stopped", "waiting", "waiting"],
     "failed_billed": ["done", "done", "stopped", "waiting"],
     "not_fetched": ["done", "done", "done", "stopped"],
+    "unread_result": ["done", "done", "done", "doubt"],
     "cancelled": ["done", "waiting", "waiting", "waiting"],
     "not_confirmed": ["done", "doubt", "waiting", "waiting"],
     "given_back": ["done", "stopped", "waiting", "waiting"],

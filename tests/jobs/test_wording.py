@@ -62,7 +62,7 @@ def test_every_tone_of_a_message_has_its_colours():
 
 
 def test_every_reason_of_a_failure_has_words():
-    own = {"cap", "given_back", "not_fetched", "staff", "unwanted"}
+    own = {"cap", "given_back", "not_fetched", "staff", "unread", "unwanted"}
     assert set(wording.REASONS) == {*get_args(Kind), *own}
 
 
@@ -121,6 +121,7 @@ def test_only_what_needs_telling_has_a_headline():
 def test_a_slot_given_back_is_not_told_as_a_picture_that_does_not_exist():
     told = {reason: wording.headline_of("failed", reason) for reason in wording.REASONS}
     assert told.pop("given_back") == "We could not confirm this one"
+    assert told.pop("unread") == "Made, but we cannot read it"
     assert set(told.values()) == {"There is no picture"}
 
 

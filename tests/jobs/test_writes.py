@@ -68,6 +68,8 @@ STAFFS = {
     "admin:check_now": ["/admin/providers/call/check-now/?call={call}"],
     "admin:give_back": ["/admin/providers/call/{call}/give-back/"],
     "admin:attach": ["/admin/providers/call/{call}/attach/"],
+    "admin:deliver": ["/admin/providers/call/{made}/deliver/"],
+    "admin:kept_file": ["/admin/providers/call/{made}/kept/{kept}/"],
     "admin:revoke": ["/admin/quotas/grant/{grant}/take-back/"],
 }
 NO_ADDRESS = {"static", "nowhere"}
@@ -133,8 +135,10 @@ def things(now, staff, alive):
 
     def things(account) -> dict[str, object]:
         alive()
+        account.plan.allowances.update(slots=10)
         job = rows.ready(account, now)
         waiting, doubt = rows.generating(account, now), rows.lost(account, now)
+        unread = rows.unread_result(account, now)
         grant = {"account": account, "kind": "image", "day": now.date(), "slots": 5}
         alerts.open_alert(kind=AlertKind.SILENT, subject="ticker", now=now)
         Gate.objects.get_or_create(provider="sandbox", model="")
@@ -143,6 +147,8 @@ def things(now, staff, alive):
             "open": waiting.pk,
             "picture": job.pictures.get().pk,
             "call": rows.call_of(doubt).pk,
+            "made": rows.call_of(unread).pk,
+            "kept": unread.unread_results.get().pk,
             "grant": Grant.objects.create(**grant, reason="walk", granted_at=now).pk,
             "user": staff.pk,
             "type": ContentType.objects.get_for_model(staff).pk,

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from providers import polza as polza_module
-from providers.answers import Artifact, Done, Failed, NoAnswer, Report, Running, Unknown
+from providers.answers import Artifact, Done, Failed, NoAnswer, NoOutput, Report, Running, Unknown
 from providers.base import PictureRequest
 from providers.polza import Polza
 from providers.sandbox_polza import SandboxPolza
@@ -183,28 +183,36 @@ def test_run_that_goes_on_is_running(poll, status):
     [
         ({"url": URL}, [Artifact(url=URL)]),
         ([{"url": URL}], [Artifact(url=URL)]),
-        ([{"url": URL, "revised_prompt": "x"}, {"url": "b"}], [Artifact(url=URL), Artifact("b")]),
+        ([{"url": URL, "revised_prompt": "x"}, {"url": ""}], [Artifact(url=URL)]),
         ({"b64_json": "aGk="}, [Artifact(b64="aGk=")]),
         ([{"b64_json": "aGk="}], [Artifact(b64="aGk=")]),
         ({"url": None, "b64_json": "aGk="}, [Artifact(b64="aGk=")]),
         ({"url": "", "b64_json": "aGk="}, [Artifact(b64="aGk=")]),
-        ([None, {"url": 5}, "text", {"url": URL}], [Artifact(url=URL)]),
+        ([None, {}, "text", {"url": URL}], [Artifact(url=URL)]),
     ],
 )
 def test_result_is_read_in_every_documented_shape(completed, data, artifacts):
     assert completed(data=data) == Done(tuple(artifacts))
 
 
-@pytest.mark.parametrize("data", [None, [], {}, [{}], "text", 5, {"url": ""}, [{"b64_json": 1}]])
-def test_completed_without_a_picture_is_a_failure_that_keeps_its_cost(completed, data):
+@pytest.mark.parametrize("data", [None, [], {}, [{}], "text", {"url": ""}, [{"b64_json": ""}]])
+def test_completed_with_nothing_is_no_end_yet(completed, data):
+    assert completed(data=data, usage={"cost_rub": 5}) == NoOutput(
+        Decimal(5), "completed with nothing in place of a picture"
+    )
+
+
+@pytest.mark.parametrize("data", [5, {"url": 5}, [{"b64_json": 1}], {"file_id": "f-1"}])
+def test_completed_with_something_unknown_keeps_the_whole_answer(completed, data):
     outcome = completed(data=data, usage={"cost_rub": 5})
-    assert isinstance(outcome, Failed)
-    assert (outcome.why.kind, outcome.cost) == ("no_output", Decimal(5))
+    assert (outcome.artifacts, outcome.cost) == ((), Decimal(5))
+    assert json.loads(outcome.unread)["data"] == data
 
 
 def test_words_in_place_of_a_picture_are_no_output(completed):
     outcome = completed(content="I would rather talk")
-    assert (outcome.why.kind, "rather" in outcome.why.text) == ("no_output", False)
+    assert isinstance(outcome, NoOutput)
+    assert "rather" not in outcome.text
 
 
 def test_blocked_result_is_a_reason_of_its_own(completed):

@@ -28,7 +28,7 @@ SCALED = {
     "READ_TIMEOUT": "5",
     "SUBMIT_TIMEOUT": "8",
     "POOL_WAIT": "4",
-    "FETCH_GONE_AFTER": "6",
+    "NO_OUTPUT_WAIT": "4",
     "RESULT_RETENTION": "30",
     "LOST_RETENTION": "600",
     "WORKERS": "5",

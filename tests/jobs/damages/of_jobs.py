@@ -172,6 +172,11 @@ def _(job):
     return double(job.pictures.get())
 
 
+@damage("unread_result_once", of="unread_result", despite=("unread_result_once",))
+def _(job):
+    return double(job.unread_results.get())
+
+
 @damage("picture_file_there")
 def _(job):
     _file(job).unlink()

@@ -1,0 +1,103 @@
+"""Files of results on the disk: whole or not at all, and room for them before they are fetched.
+
+What is tried is what will be done: a draft of the needed size is written and synced. No question
+of how much is free answers for inodes, quotas, permissions and a read-only file system alike.
+"""
+
+import errno
+import hashlib
+import os
+import uuid
+from contextlib import suppress
+from pathlib import Path
+
+from django.conf import settings
+
+PICTURES = "pictures"
+UNREAD = "unread"
+LEAST_ROOM = 64 * 1024
+BLOCK = bytes(2**20)
+UNSUPPORTED = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, errno.ENODEV}
+
+
+class NoRoom(Exception):
+    """Nothing of this size can be stored now. `draft` holds the bytes where only its name could
+    not be changed."""
+
+    def __init__(self, exc: OSError, size: int, draft: str = "", sha256: str = "") -> None:
+        super().__init__(exc.strerror or type(exc).__name__)
+        self.size, self.draft, self.sha256 = size, draft, sha256
+
+
+def check_room(size: int = LEAST_ROOM) -> None:
+    """Raises NoRoom unless a file of this size can be written now."""
+    size = max(size, LEAST_ROOM)
+    folder = Path(settings.MEDIA_ROOT) / PICTURES
+    draft = folder / f".room.{uuid.uuid4().hex}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            with open(draft, "wb") as file:
+                _fill(file.fileno(), size)
+                os.fsync(file.fileno())
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as exc:
+        raise NoRoom(exc, size) from exc
+
+
+def store(name: str, content: bytes) -> None:
+    """Raises NoRoom; the file has its name only once it is whole, also after a power cut. Only then
+    may a row name it."""
+    path = Path(settings.MEDIA_ROOT) / name
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    is_whole = False
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(draft, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        is_whole = True
+        os.replace(draft, path)
+    except OSError as exc:
+        if is_whole:
+            kept = str(draft.relative_to(settings.MEDIA_ROOT))
+            raise NoRoom(exc, len(content), kept, hashlib.sha256(content).hexdigest()) from exc
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise NoRoom(exc, len(content)) from exc
+    _sync_folder(path.parent)
+
+
+def read_draft(name: str, sha256: str) -> bytes | None:
+    """What was stored whole but for its name; None where it is there no more."""
+    try:
+        content = (Path(settings.MEDIA_ROOT) / name).read_bytes()
+    except OSError:
+        return None
+    return content if hashlib.sha256(content).hexdigest() == sha256 else None
+
+
+def _fill(descriptor: int, size: int) -> None:
+    """Really taken, not a hole."""
+    allocate = getattr(os, "posix_fallocate", None)
+    try:
+        if allocate:
+            allocate(descriptor, 0, size)
+            return
+    except OSError as exc:
+        if exc.errno not in UNSUPPORTED:
+            raise
+    while size > 0:
+        size -= os.write(descriptor, BLOCK[:size])
+
+
+def _sync_folder(folder: Path) -> None:
+    """A new name is on the disk once its folder is. A file system that cannot is left at that."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

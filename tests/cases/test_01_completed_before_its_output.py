@@ -1,0 +1,201 @@
+"""Case 01: a run is reported complete before its output is listed, or in a shape of its own."""
+
+import json
+from datetime import timedelta
+from decimal import Decimal
+from types import SimpleNamespace
+
+import pytest
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import settings as settings_of_test
+from hypothesis import strategies as st
+
+from jobs import audit, engine, ticker
+from jobs.models import Stage, UnreadResult
+from providers.answers import Done, NoOutput
+from providers.models import Call
+from providers.polza import Polza
+from providers.run_queries import poll_run
+from quotas.models import Alert
+from tests.fakes import png
+from tests.providers.scripted import answer_bytes
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
+
+COST = {"cost_rub": 1.5}
+
+
+@pytest.fixture
+def gateway(order, fake, monkeypatch, settings, serve, tmp_path):
+    """A provider on the wire: `says` is what the next polls answer as `data`, the last one again
+    and again; `/files/...` is a picture."""
+    settings.MEDIA_ROOT = tmp_path / "media"
+    said: list[object] = []
+
+    def answer(line):
+        path = line.read_head().split()[1]
+        if path.startswith("/files/"):
+            line.send(answer_bytes(200, png(), Content_Type="image/png"))
+            return
+        data = said.pop(0) if len(said) > 1 else said[0]
+        body = {"id": "run-1", "status": "completed", "usage": COST, "data": data}
+        line.answer(200, json.dumps(body).encode(), Connection="close")
+
+    server = serve(answer)
+    polza = Polza(name="fake", base_url=server.url, key="k")
+    monkeypatch.setattr(fake, "poll", polza.poll)
+    monkeypatch.setattr(fake, "result_origins", polza.result_origins)
+    job = order()
+    engine.advance(job.pk)
+    return SimpleNamespace(url=server.url, job=job, said=said, server=server)
+
+
+def look(gateway):
+    """One poll of the call and what follows from it, as the ticker and a worker do it."""
+    call = Call.objects.get()
+    ticker.follow_poll(call, poll_run("fake", "run-1"), timezone.now())
+    engine.advance(gateway.job.pk)
+    gateway.job.refresh_from_db()
+    return gateway.job.state, gateway.job.reason, gateway.job.attempt.__class__.objects.get().state
+
+
+@pytest.mark.parametrize(
+    "nothing", [None, [], {}, [{}], [None, {}], "", {"url": None}, {"url": ""}, [{"images": []}]]
+)
+def test_output_that_is_listed_later_is_delivered(gateway, clock, nothing):
+    gateway.said += [nothing, nothing, nothing, {"url": f"{gateway.url}/files/g1"}]
+    for _ in range(3):
+        assert look(gateway) == ("running", "", "pending")
+        clock.shift(timedelta(seconds=10))
+    assert look(gateway) == ("ready", "", "success")
+    assert Call.objects.get().cost == Decimal("1.5")
+
+
+def test_nothing_for_two_minutes_fails_with_its_cost_and_its_slot_back(gateway, clock):
+    gateway.said.append(None)
+    look(gateway)
+    clock.shift(timedelta(seconds=119))
+    assert look(gateway) == ("running", "", "pending")
+    clock.shift(timedelta(seconds=1))
+    assert look(gateway) == ("failed", "no_output", "failed")
+    assert (Call.objects.get().state, Call.objects.get().cost) == ("failed", Decimal("1.5"))
+
+
+def test_wait_is_counted_from_the_row_and_not_stretched_by_a_clock_set_back(gateway, clock):
+    gateway.said.append([])
+    look(gateway)
+    clock.shift(timedelta(hours=-5))
+    look(gateway)
+    clock.shift(timedelta(seconds=121))
+    assert look(gateway) == ("failed", "no_output", "failed")
+
+
+def test_it_is_asked_more_slowly_and_the_page_says_so(gateway, clock, ana_client, settings):
+    gateway.said.append(None)
+    look(gateway)
+    call = Call.objects.get()
+    assert ticker.calls.next_look(call, timezone.now()) > timezone.now() + settings.POLL_EVERY * 2
+    page = ana_client.get(f"/jobs/{gateway.job.pk}").content.decode()
+    assert "lists no picture yet" in page
+
+
+def test_run_that_goes_on_after_all_is_waited_for(gateway, clock):
+    gateway.said.append(None)
+    look(gateway)
+    call = Call.objects.get()
+    ticker.follow_poll(call, ticker.Running("processing"), timezone.now())
+    clock.shift(timedelta(minutes=5))
+    assert look(gateway) == ("running", "", "pending")
+
+
+SHAPES = [
+    ["{url}"],
+    {"url": ["{url}"]},
+    {"images": [{"url": "{url}"}]},
+    {"image_url": {"url": "{url}"}},
+    {"output": "{url}"},
+    {"result": {"images": ["{url}"]}},
+    {"url": "/files/g1"},
+    {"url": " {url}\n"},
+    ["/files/g1"],
+    {"url": "{url}", "thumbnail_url": "https://thumbs.test/1.png"},
+    [{"type": "thumbnail", "url": "https://thumbs.test/1.png"}, {"url": "{url}"}],
+    {"input": {"image_url": "https://mine.test/in.png"}, "url": "{url}"},
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=json.dumps)
+def test_shape_that_can_be_read_is_delivered(gateway, shape):
+    gateway.said.append(json.loads(json.dumps(shape).replace("{url}", f"{gateway.url}/files/g1")))
+    assert look(gateway) == ("ready", "", "success")
+
+
+UNREADABLE = [
+    {"file_id": "file-8812"},
+    {"url": "gs://bucket/1.png"},
+    ["gen_8812"],
+    42,
+    {"thumbnail": "https://thumbs.test/1.png"},
+    {"url": "https://a.test/1.png", "download_url": "https://b.test/2.png"},
+    {"attachment": {"handle": "https://a.test/1"}},
+]
+
+
+@pytest.mark.parametrize("data", UNREADABLE, ids=json.dumps)
+def test_shape_that_cannot_be_read_is_kept_in_doubt_for_staff(gateway, data):
+    gateway.said.append(data)
+    assert look(gateway) == ("in_doubt", "unread", "pending")
+    kept = UnreadResult.objects.get()
+    assert json.loads((ticker.settings.MEDIA_ROOT / kept.file).read_bytes())["data"] == data
+    assert (Call.objects.get().state, Call.objects.get().cost) == ("succeeded", Decimal("1.5"))
+    ticker.alarms.look(timezone.now())
+    assert Alert.objects.get(kind="unread").closed_at is None
+    assert list(audit.violations(timezone.now(), deep=True)) == []
+
+
+def test_later_answer_that_can_be_read_is_delivered(gateway, clock):
+    gateway.said += [{"file_id": 7}, {"file_id": 7}, {"url": f"{gateway.url}/files/g1"}]
+    assert look(gateway) == ("in_doubt", "unread", "pending")
+    clock.move_to(Stage.objects.get(name="save").due_at)
+    engine.advance(gateway.job.pk)
+    gateway.job.refresh_from_db()
+    assert gateway.job.state == "ready"
+    assert UnreadResult.objects.get().resolved_at
+
+
+def test_unreadable_result_frees_its_slot_at_the_end_of_retention(gateway, clock, settings):
+    gateway.said.append({"file_id": 7})
+    look(gateway)
+    clock.shift(settings.RESULT_RETENTION)
+    engine.advance(gateway.job.pk)
+    gateway.job.refresh_from_db()
+    assert (gateway.job.state, gateway.job.reason) == ("failed", "not_fetched")
+    assert UnreadResult.objects.count() == 1
+
+
+def test_good_result_among_bad_ones_is_delivered_and_the_bad_are_kept(gateway):
+    gateway.said.append([{"odd": "1"}, {"url": f"{gateway.url}/files/g1"}])
+    assert look(gateway) == ("ready", "", "success")
+    assert UnreadResult.objects.get().resolved_at is None
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(
+            st.sampled_from(["url", "b64_json", "data", "images", "x", "type"]) | st.text(), inner
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings_of_test(max_examples=60)
+@given(data=JSON)
+def test_no_data_at_all_is_ever_a_failure(data):
+    from providers.polza import _read_polled
+
+    outcome = _read_polled({"id": "g", "status": "completed", "data": data}, "https://p.test/api")
+    assert isinstance(outcome, Done | NoOutput)

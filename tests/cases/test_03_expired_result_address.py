@@ -1,0 +1,158 @@
+"""Case 03: the address of a result expires; each answer of the provider has a new one."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from jobs import audit, engine, outcomes, saving, staff
+from jobs.models import Stage
+from providers.answers import Artifact, Done, NoAnswer, Running, Why
+from providers.models import Call
+from providers.pictures import Fetched
+from tests.fakes import png
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
+
+ADDRESS = "https://files.test/g1?exp={}"
+
+
+@pytest.fixture
+def host(monkeypatch):
+    """What each address answers, a picture or a status; notes the requests."""
+    served: dict[str, object] = {}
+    asked: list[str] = []
+
+    def fetch(artifact, **_options):
+        asked.append(artifact.url)
+        answer = served.get(artifact.url, 403)
+        if answer == 200:
+            return Fetched(png(), "image/png", "png", 8, 6)
+        return saving.NotFetched("refused_by_host", expired=answer in (403, 404, 410))
+
+    monkeypatch.setattr(saving.download, "fetch", fetch)
+    fetch.served, fetch.asked = served, asked
+    return fetch
+
+
+@pytest.fixture
+def made(order, fake):
+    """A job whose run ended with the first address; polls then name the `newest`."""
+    job = order()
+    engine.advance(job.pk)
+    done = Done((Artifact(url=ADDRESS.format(1)),))
+    outcomes.apply(Call.objects.get(), done, timezone.now())
+    return job
+
+
+def lists(fake, number):
+    fake.polls["run-1"] = Done((Artifact(url=ADDRESS.format(number)),))
+
+
+def state(job):
+    job.refresh_from_db()
+    return job.state
+
+
+@pytest.mark.parametrize("status", [403, 404, 410])
+def test_fresh_address_is_used_in_the_same_run(made, fake, host, status):
+    host.served |= {ADDRESS.format(1): status, ADDRESS.format(2): 200}
+    lists(fake, 2)
+    engine.advance(made.pk)
+    assert (state(made), host.asked) == ("ready", [ADDRESS.format(1), ADDRESS.format(2)])
+
+
+def test_every_later_try_asks_for_the_newest_address(made, fake, host, clock):
+    host.served |= {ADDRESS.format(1): 503}
+    engine.advance(made.pk)
+    assert state(made) == "running"
+    host.served |= {ADDRESS.format(2): 200}
+    lists(fake, 2)
+    clock.shift(timedelta(seconds=5))
+    engine.advance(made.pk)
+    assert (state(made), host.asked[-1]) == ("ready", ADDRESS.format(2))
+
+
+def test_check_now_uses_a_fresh_address_at_once(made, fake, host, clock, staff_client, staff):
+    lists(fake, 1)
+    for _ in range(5):
+        engine.advance(made.pk)
+        clock.move_to(Stage.objects.get(name="save").due_at)
+    engine.advance(made.pk)
+    lists(fake, 2)
+    host.served |= {ADDRESS.format(2): 200}
+    check_now(staff)
+    engine.advance(made.pk)
+    assert state(made) == "ready"
+
+
+def test_check_now_saves_a_result_that_was_given_up(made, fake, host, clock, settings, staff):
+    clock.shift(settings.RESULT_RETENTION)
+    engine.advance(made.pk)
+    assert (state(made), made.reason) == ("failed", "not_fetched")
+    lists(fake, 2)
+    host.served |= {ADDRESS.format(2): 200}
+    check_now(staff)
+    engine.advance(made.pk)
+    assert state(made) == "ready"
+
+
+def check_now(user):
+    decision = staff.Decision(user, "it should be there", timezone.now())
+    staff.check_now([Call.objects.get().pk], decision)
+
+
+@pytest.mark.parametrize(
+    "says", [Running("processing"), NoAnswer(Why("provider", http=404)), NoAnswer(Why("rate"))]
+)
+def test_refused_address_ends_nothing_before_the_end_of_retention(
+    made, fake, host, clock, settings, says
+):
+    fake.polls["run-1"] = says
+    ends_at = Call.objects.get().ended_at + settings.RESULT_RETENTION
+    host.served[ADDRESS.format(1)] = 404
+    for _ in range(12):
+        engine.advance(made.pk)
+        clock.move_to(Stage.objects.get(name="save").due_at)
+    clock.move_to(ends_at - timedelta(seconds=1))
+    engine.advance(made.pk)
+    assert state(made) == "running"
+    clock.move_to(ends_at)
+    engine.advance(made.pk)
+    assert (state(made), made.reason) == ("failed", "not_fetched")
+
+
+def test_address_is_not_asked_for_while_polls_are_paused(made, fake, host, clock):
+    host.served[ADDRESS.format(1)] = 403
+    fake.polls["run-1"] = NoAnswer(Why("rate", http=429, retry_after=600.0))
+    engine.advance(made.pk)
+    asked = len(fake.asked)
+    clock.shift(timedelta(seconds=5))
+    engine.advance(made.pk)
+    assert len(fake.asked) == asked
+
+
+def test_staff_are_told_of_a_result_that_nothing_fetches(made, fake, host, clock):
+    from jobs.telling import alarms
+    from quotas.models import Alert
+
+    engine.advance(made.pk)
+    clock.shift(timedelta(minutes=11))
+    alarms.look(timezone.now())
+    assert Alert.objects.get(kind="unread").subject == "fake"
+
+
+def test_missing_one_of_several_is_fetched_later_and_the_good_one_at_once(
+    made, fake, host, clock, settings
+):
+    both = Done((Artifact(url=ADDRESS.format(1)), Artifact(url=ADDRESS.format(2))))
+    fake.polls["run-1"] = both
+    Call.objects.update(result=[{"url": artifact.url, "b64": ""} for artifact in both.artifacts])
+    host.served |= {ADDRESS.format(1): 200, ADDRESS.format(2): 503}
+    engine.advance(made.pk)
+    assert (state(made), made.pictures.count()) == ("ready", 1)
+    assert list(audit.violations(timezone.now(), deep=True)) == []
+    clock.shift(settings.RESULT_RETENTION)
+    engine.advance(made.pk)
+    assert (state(made), made.pictures.count()) == ("ready", 1)
+    assert not Stage.objects.unfinished().exists()
