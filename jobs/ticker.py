@@ -119,7 +119,9 @@ class Ticker:
         asked = {call.pk for call in self.polls.values()}
         due = [call for call in Call.objects.due(now)[:MOST_A_TICK] if call.pk not in asked]
         ready = [call for call in due if not _decide_alone(call, now)]
-        ready = poll_pauses.postpone(ready, now)
+        ready, held = poll_pauses.postpone(ready, now)
+        for call in held:
+            _mark_overdue_alone(call, now)
         if not ready:
             return
         self.limited.difference_update(call.provider for call in ready)
@@ -293,6 +295,17 @@ def _decide_alone(call: Call, now: datetime) -> bool:
         log.exception("Call %s could not be decided", call.pk)
         calls.look_later(call, now)
         return True
+
+
+def _mark_overdue_alone(call: Call, now: datetime) -> None:
+    """The deadline of a call that is not polled now passes all the same."""
+    try:
+        if now >= call.deadline_at:
+            outcomes.mark_overdue(call, now)
+    except DatabaseError:
+        raise
+    except Exception:
+        log.exception("Call %s could not be marked as overdue", call.pk)
 
 
 def _decide(call: Call, now: datetime) -> bool:

@@ -58,18 +58,21 @@ def paused_until(now: datetime) -> dict[str, datetime]:
     return {gate.provider: gate.polls_paused_until for gate in paused if gate.polls_paused_until}
 
 
-def postpone(calls: list[Call], now: datetime) -> list[Call]:
-    """The calls that may be polled now. The others are due after their account's pause, spread so
-    that they do not all come at once."""
+def postpone(calls: list[Call], now: datetime) -> tuple[list[Call], list[Call]]:
+    """The calls that may be polled now, and those held back. The latter are due after their
+    account's pause, spread so that they do not all come at once; at their deadline if it is
+    earlier, since it passes whether they are polled or not."""
     paused = paused_until(now) if calls else {}
     held = [call for call in calls if call.provider in paused]
     for call in held:
         until = paused[call.provider]
         spread = max(settings.POLL_EVERY, (until - now) / SPREAD_SHARE)
         call.poll_at = min(until + spread * random.random(), max(call.give_up_at, until))
+        if now < call.deadline_at < call.poll_at:
+            call.poll_at = call.deadline_at
     if held:
         ledger.postpone_polls(held)
-    return [call for call in calls if call.provider not in paused]
+    return [call for call in calls if call.provider not in paused], held
 
 
 def note_other_run(provider: str, now: datetime) -> bool:

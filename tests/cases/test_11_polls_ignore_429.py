@@ -259,3 +259,15 @@ def test_staff_see_until_when_polls_pause(accepted, go_on, fake, staff_client):
     until = timezone.now() + polls_resume_after()
     page = staff_client.get(reverse("admin:providers_gate_changelist"))
     assert f"paused until {until:%d %b %H:%M:%S} UTC" in text_of(page)
+
+
+def test_a_deadline_that_passes_in_a_pause_is_noticed(accepted, go_on, fake):
+    [job] = accepted(1)
+    fake.polls["run-1"] = too_many(100)
+    go_on(4)
+    Call.objects.update(deadline_at=timezone.now() + 30 * SECOND)
+    Call.objects.update(poll_at=timezone.now())
+    assert go_on(28) == []
+    assert Job.objects.get(pk=job.pk).state == "running"
+    assert go_on(4) == []
+    assert Job.objects.get(pk=job.pk).state == "in_doubt"
