@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
+from config import env
 from config.accounts import prefix_of
 from providers import registry
 
@@ -90,6 +91,15 @@ def check_host(**kwargs: object) -> list[CheckMessage]:
             hint="The site answers to localhost alone: set PUBLIC_URL to the address people use.",
             id=_id("W007"),
         )
+    ]
+
+
+@register()
+def check_dotenv(**kwargs: object) -> list[CheckMessage]:
+    """A cap that is mistyped caps nothing."""
+    return [
+        Warning(f".env sets {name}, which is no setting.", f"Is it {close}?", id=_id("W008"))
+        for name, close in env.mistyped_names()
     ]
 
 

@@ -9,7 +9,7 @@ from config.env.addresses import (
     read_site_url,
     to_ascii_host,
 )
-from config.env.dotenv import load_dotenv
+from config.env.dotenv import load_dotenv, mistyped_names
 from config.env.hosts import bracketed
 from config.env.mail import read_addresses, read_sender
 from config.env.money import read_allowances, read_money, read_prices
@@ -29,6 +29,7 @@ from config.env.values import (
 __all__ = [
     "bracketed",
     "load_dotenv",
+    "mistyped_names",
     "read_addresses",
     "read_allowances",
     "read_base_url",

@@ -2,14 +2,29 @@
 
 import os
 import re
+from difflib import get_close_matches
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config.env.values import read_text
+from config.env.values import KNOWN, read_text
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 COMMENT = re.compile(r"\s#")
+
+
+LOADED: set[str] = set()
+"""The names that `.env` files gave in this process."""
+
+
+def mistyped_names() -> list[tuple[str, str]]:
+    """Names of `.env` that no setting has, each with the setting that is spelled almost so. Other
+    programs may keep their own there."""
+    found = []
+    for name in sorted(LOADED - KNOWN):
+        close = get_close_matches(name, KNOWN, n=1, cutoff=0.85)
+        found += [(name, close[0])] if close else []
+    return found
 
 
 def load_dotenv(path: Path) -> None:
@@ -31,6 +46,7 @@ def load_dotenv(path: Path) -> None:
             found[name] = _unquoted(value)
         except ValueError as exc:
             raise ImproperlyConfigured(f"{path.name} line {number}: {name} {exc}") from None
+    LOADED.update(found)
     for name, value in found.items():
         os.environ.setdefault(name, value)
 

@@ -41,7 +41,12 @@ def read_text(name: str, path: Path) -> str:
     return text
 
 
+KNOWN: set[str] = set()
+"""The names that settings were read by in this process."""
+
+
 def read_str(name: str, default: str = "") -> str:
+    KNOWN.add(name)
     return _checked(name, os.environ.get(name, "").strip()) or default
 
 
@@ -83,6 +88,7 @@ def read_file(name: str) -> str:
 
 
 def read_bool(name: str, default: bool) -> bool:
+    KNOWN.add(name)
     if name not in os.environ:
         return default
     word = read_str(name)

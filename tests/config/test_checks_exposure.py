@@ -5,7 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from config import checks_exposure
+from config import checks_exposure, env
+from config.env import dotenv
 
 
 def ids(found) -> list[str]:
@@ -85,3 +86,22 @@ def test_a_capped_account_and_the_sandbox_are_not_warned_of(settings, changes):
 def test_a_site_that_others_cannot_address_is_warned_of(settings, host, public_url, found):
     settings.HOST, settings.PUBLIC_URL = host, public_url
     assert ids(checks_exposure.check_host()) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("PUBLC_URL", "PUBLIC_URL"),
+        ("POLZA_DAILYCAP", "POLZA_DAILY_CAP"),
+        ("REDIS_URLS", "REDIS_URL"),
+        ("POSTGRES_PASSWORD", ""),
+        ("COMPOSE_PROJECT_NAME", ""),
+    ],
+)
+def test_a_mistyped_name_in_dotenv_is_warned_of(monkeypatch, tmp_path, name, asked):
+    monkeypatch.setattr(dotenv, "LOADED", set())
+    monkeypatch.setenv(name, "set before, so that it goes again")
+    (tmp_path / ".env").write_text(f"{name}=x\nPUBLIC_URL=")
+    env.load_dotenv(tmp_path / ".env")
+    found = checks_exposure.check_dotenv()
+    assert [message.hint for message in found] == ([f"Is it {asked}?"] if asked else [])
