@@ -2,6 +2,8 @@
 
 import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -9,7 +11,17 @@ import pytest
 
 from jobs.database.file import mark_start
 from tests.site_orders import Desk
-from tests.site_process import Site
+from tests.site_process import ROOT, Site
+
+START = """
+import django
+django.setup()
+from django.conf import settings
+from config.supervisor import preflight
+from config.supervisor.records import Records
+was_replaced = preflight.check_database_file(Records(settings.DATA_DIR))
+preflight.take_over_database(was_replaced=was_replaced)
+"""
 
 
 @pytest.fixture
@@ -62,8 +74,22 @@ def test_a_site_does_not_start_beside_the_wal_of_another_database(site, desk, mo
     copy = copy_database(site)
     desk.ask("place_long", str(more), str(length))
     kill_and_copy_over(site, desk, copy)
+    assert site.run("audit", "--deep").returncode == 2
     started = site.run("up", seconds=60)
     assert started.returncode == 1
     assert len(started.stderr.strip().splitlines()) == 1
     assert "counterfoil.sqlite3-wal" in started.stderr
     assert jobs_of(database_file(site)) == 3
+
+
+def test_a_copy_without_that_wal_is_treated_as_restored(site, desk):
+    [queued] = desk.ask("place", "a").values()
+    copy = copy_database(site)
+    kill_and_copy_over(site, desk, copy)
+    for suffix in ("-wal", "-shm"):
+        database_file(site).with_name(f"counterfoil.sqlite3{suffix}").unlink()
+    started = subprocess.run(
+        [sys.executable, "-c", START], cwd=ROOT, env=site.env, capture_output=True, text=True
+    )
+    assert "is treated as restored from a backup: 1 queued jobs were cancelled" in started.stderr
+    assert desk.ask("report")[queued]["state"] == "cancelled"

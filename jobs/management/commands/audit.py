@@ -10,6 +10,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from jobs import audit, outages
+from jobs.database.file import UnusableFile, check_file, database_file
 
 
 class Command(BaseCommand):
@@ -21,6 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("--deep", action="store_true", help="read every picture's file")
 
     def handle(self, **options: bool) -> None:
+        self._refuse_another_wal()
         try:
             found = list(audit.violations(timezone.now(), deep=options["deep"]))
             orphans = [] if audit.finds_damage(found) else list(audit.files.orphans())
@@ -31,6 +33,16 @@ class Command(BaseCommand):
         write(found, orphans)
         if found:
             sys.exit(1)
+
+    def _refuse_another_wal(self) -> None:
+        """Before the database is opened, which would carry the `-wal` into the file."""
+        file = database_file()
+        try:
+            if file:
+                check_file(file)
+        except (UnusableFile, OSError) as exc:
+            self.stderr.write(f"audit: {exc}")
+            sys.exit(2)
 
     def _write_json(self, found: list[audit.Violation], orphans: list[str]) -> None:
         report = {
