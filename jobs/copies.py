@@ -15,6 +15,8 @@ from datetime import datetime, timedelta
 
 import redis
 from django.conf import settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from quotas.identity import queue_name
 from quotas.models import Site
@@ -104,4 +106,6 @@ def _open_redis() -> redis.Redis:
         socket_timeout=ANSWER_WITHIN,
         socket_connect_timeout=ANSWER_WITHIN,
         decode_responses=True,
+        # The ticker must not wait for tries that follow each other more and more slowly.
+        retry=Retry(NoBackoff(), 0),
     )

@@ -2,9 +2,11 @@
 one is a copy of the other it is refused, or told to staff."""
 
 import secrets
+import socket
 import sqlite3
 import subprocess
 import sys
+import time
 import uuid
 from contextlib import closing
 from datetime import timedelta
@@ -172,9 +174,15 @@ def test_a_ticker_that_died_between_its_two_writes_is_no_copy(signing, redis_url
 
 
 @pytest.mark.redis
-def test_redis_that_is_away_stops_no_tick(signing, settings, now):
-    settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    signing.leave_if_due(now)
+@pytest.mark.parametrize("way", ["refuses", "hangs"])
+def test_redis_that_is_away_holds_up_no_tick(signing, settings, now, way):
+    with closing(socket.create_server(("127.0.0.1", 0))) as silent:
+        port = silent.getsockname()[1] if way == "hangs" else 1
+        settings.REDIS_URL = f"redis://127.0.0.1:{port}/0"
+        begun = time.monotonic()
+        signing.leave_if_due(now)
+    # Twice the time for an answer, and as much again for a busy machine.
+    assert time.monotonic() - begun < 4 * copies.ANSWER_WITHIN
     assert open_alerts(now) == 0
 
 
