@@ -22,8 +22,9 @@ from providers.models import Call
 # A stage that killed its worker twice waits: 1, 5, 30 minutes, then an hour each time.
 DEATH_DELAYS = (60, 300, 1800, 3600)
 DEATHS_BEFORE_DELAY = 2
-# A duty that ends later was taken before the clock was set back.
-LONGEST_DUTY = timedelta(hours=1)
+# Between two machines. A duty that ends later than it may last, and this, was taken before the
+# clock was set back.
+CLOCKS_DIFFER = timedelta(seconds=30)
 
 FREE: dict = {
     "lease_token": None,
@@ -172,11 +173,21 @@ def kept(lease: StageLease):
         thread.join()
 
 
-def take_duty(name: str, token: uuid.UUID, now: datetime, lasts: timedelta) -> bool:
-    """Hold a process-wide duty for `lasts` more; at once when its holder here is surely dead."""
+def take_duty(
+    name: str,
+    token: uuid.UUID,
+    now: datetime,
+    lasts: timedelta,
+    *,
+    longest: timedelta = timedelta(),
+) -> bool:
+    """Hold a process-wide duty for `lasts` more; at once when its holder here is surely dead.
+
+    `longest` is how long others may hold it, where that is more.
+    """
     until = now + lasts
     mine = {"token": token, "holder": holders.this_holder(), "until": until}
-    free = Q(token=token) | ~Q(until__range=those_ahead(now))
+    free = Q(token=token) | ~Q(until__range=those_ahead(now, max(lasts, longest)))
     if Lease.objects.filter(free, name=name).update(**mine):
         return True
     lease = Lease.objects.filter(name=name).first()
@@ -187,15 +198,15 @@ def take_duty(name: str, token: uuid.UUID, now: datetime, lasts: timedelta) -> b
     return False
 
 
-def duty_elsewhere(name: str, now: datetime) -> Lease | None:
+def duty_elsewhere(name: str, now: datetime, longest: timedelta) -> Lease | None:
     """The duty of another site or machine; None where nobody holds it, or its holder is dead."""
-    lease = Lease.objects.filter(name=name, until__range=those_ahead(now)).first()
+    lease = Lease.objects.filter(name=name, until__range=those_ahead(now, longest)).first()
     return None if lease is None or holders.is_surely_dead(lease.holder) else lease
 
 
-def those_ahead(now: datetime) -> tuple[datetime, datetime]:
+def those_ahead(now: datetime, longest: timedelta) -> tuple[datetime, datetime]:
     """Between which a duty ends that somebody has."""
-    return now + timedelta.resolution, now + LONGEST_DUTY
+    return now + timedelta.resolution, now + longest + CLOCKS_DIFFER
 
 
 def drop_duty(name: str, token: uuid.UUID) -> None:

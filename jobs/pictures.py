@@ -8,6 +8,7 @@ import logging
 from datetime import datetime, timedelta
 from functools import partial
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -17,7 +18,7 @@ from jobs.models import Job
 from jobs.outages import OUTAGES, outlast
 from jobs.states import JobState
 from jobs.works import chosen_offer, fault_at, work_of
-from providers import gates, hooks, pool
+from providers import gates, hooks, pool, retry_after
 from providers import ledger as calls
 from providers.answers import Submitted, Unknown, Why
 from providers.base import PictureRequest
@@ -70,7 +71,7 @@ def _open_somewhere(lease: StageLease, now: datetime) -> Call | list[Closed]:
     past = list(Call.objects.of_work(work_of(job.pk)))
     closed = []
     for candidate in pool.candidates(chosen_offer(job), past):
-        if candidate.not_before and now < candidate.not_before:
+        if candidate.not_before and _is_ahead(candidate.not_before, now):
             closed.append(Closed("rate", candidate.not_before))
             continue
         because = closed[0].why if closed else candidate.after.why if candidate.after else ""
@@ -79,6 +80,12 @@ def _open_somewhere(lease: StageLease, now: datetime) -> Call | list[Closed]:
             return opened
         closed.append(opened)
     return closed
+
+
+def _is_ahead(moment: datetime, now: datetime) -> bool:
+    """Further ahead than a provider may ask for it was written before the clock was set back."""
+    longest = max(timedelta(seconds=retry_after.LONGEST), settings.ERROR_PAUSE)
+    return now < moment <= now + longest
 
 
 @transaction.atomic

@@ -69,7 +69,7 @@ def _ensure(plan: Plan, rows: list[Schedule], now: datetime) -> None:
         return
     [row] = rows
     wanted = plan.columns()
-    if row.next_run is None or row.next_run > now + 2 * timedelta(minutes=plan.minutes):
+    if row.next_run is None or row.next_run > now + timedelta(minutes=plan.minutes + 1):
         wanted["next_run"] = plan.next_run(now)
     if any(getattr(row, column) != value for column, value in wanted.items()):
         Schedule.objects.filter(pk=row.pk).update(**wanted)

@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from jobs import (
     changes,
+    clocks,
     copies,
     engine,
     faultpoints,
@@ -64,6 +65,12 @@ STAND_IN_WAIT = 20
 # The first look waits for whoever was started together with the ticker.
 LOOK_AFTER = 60
 LOOK_AGAIN = 10
+PULL_BACK_EVERY = 10
+
+
+def longest_duty() -> timedelta:
+    """Of a ticker, or of its stand-in."""
+    return max(STAND_IN_LASTS, settings.TICKER_LEASE_LASTS)
 
 
 class Ticker:
@@ -78,6 +85,7 @@ class Ticker:
         self.posts = Posts()
         self.signs = copies.Signs()
         self._look_at = time.monotonic() + LOOK_AFTER
+        self._ticked_at, self._pull_back_at = LONG_AGO, 0.0
         self._duty_until = self._look_for_dead_at = LONG_AGO
 
     def run(self, stop: threading.Event) -> None:
@@ -98,6 +106,7 @@ class Ticker:
         now = timezone.now()
         if not self._has_duty(now):
             return False
+        self.follow_clock(now)
         self.collect()
         self.poll_due(now)
         self.free_dead(now)
@@ -171,6 +180,17 @@ class Ticker:
             self.limited.add(call.provider)
         return answer
 
+    def follow_clock(self, now: datetime) -> None:
+        """At the start, at once where the clock was set back, and from time to time, since another
+        machine's may have been ahead."""
+        if now >= self._ticked_at and time.monotonic() < self._pull_back_at:
+            self._ticked_at = now
+            return
+        self._ticked_at, self._pull_back_at = now, time.monotonic() + PULL_BACK_EVERY
+        moved = clocks.pull_back(now)
+        if moved:
+            log.warning("Instants that lay too far ahead were pulled back: %s", moved)
+
     def watch(self, now: datetime) -> None:
         """The alerts of staff, since the workers that look by schedule may be what is silent."""
         self.posts.collect()
@@ -195,7 +215,8 @@ class Ticker:
         clock was set back, since others then see it end too late."""
         if self.duty_lasts / 2 < self._duty_until - now <= self.duty_lasts:
             return True
-        if not leases.take_duty(DUTY, self.token, now, self.duty_lasts):
+        longest = longest_duty()
+        if not leases.take_duty(DUTY, self.token, now, self.duty_lasts, longest=longest):
             return False
         self._duty_until = now + self.duty_lasts
         return True

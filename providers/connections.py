@@ -8,11 +8,12 @@ import io
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from http.client import HTTPException, HTTPResponse, parse_headers
 from typing import Any
 
 import requests
+from django.conf import settings
 from django.utils import timezone
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -20,6 +21,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 MAX_INTERIM_ANSWERS = 100
 SWITCHING_PROTOCOLS = 101
+CLOCK_IS_RIGHT_WITHIN = timedelta(seconds=30)
 
 
 class DeadlinePassed(OSError):
@@ -65,9 +67,16 @@ class Wire:
     def note_connected(self) -> None:
         """Last before the first byte is written: a sender that overslept does not send."""
         self.remaining()
-        if self.send_by and timezone.now() >= self.send_by:
+        if self.send_by and not _is_in_time(self.send_by):
             raise TooLateToSend("the time to send had passed")
         self.connected = True
+
+
+def _is_in_time(send_by: datetime) -> bool:
+    """Further ahead than it is ever written, the clock was set back since: how late it is then
+    cannot be told."""
+    now = timezone.now()
+    return now < send_by <= now + max(settings.SEND_WITHIN, CLOCK_IS_RIGHT_WITHIN)
 
 
 class _DeadlineReader(io.RawIOBase):

@@ -70,7 +70,7 @@ def open_call(
     A fallback names the call before it and the rule that allowed it.
     """
     estimate, currency = estimate_of(offer)
-    answer_by = now + settings.SEND_WITHIN + timedelta(seconds=settings.SUBMIT_TIMEOUT)
+    answer_by = now + answer_lasts()
     try:
         with transaction.atomic():
             return Call.objects.create(
@@ -262,6 +262,39 @@ def note_answer(call: Call, text: str) -> None:
     text = storable(text, 120)
     if text != call.last_answer:
         Call.objects.filter(pk=call.pk).update(last_answer=text)
+
+
+def answer_lasts() -> timedelta:
+    """The time to send a request and the time to answer it."""
+    return settings.SEND_WITHIN + timedelta(seconds=settings.SUBMIT_TIMEOUT)
+
+
+def longest_interval() -> timedelta:
+    """Between two looks at a call, or until its submit's answer is due."""
+    return max(22 * settings.SLOW_POLL_EVERY, settings.POLL_EVERY, answer_lasts())
+
+
+def restart_sent_later(now: datetime, *, slack: timedelta) -> int:
+    """Calls that were sent later than now, by a clock that was ahead: when they were sent is not
+    known. They have their whole time from now on, and no list of runs says anything about them."""
+    ahead = Call.objects.filter(poll_at__isnull=False, sent_at__gt=now + slack)
+    ids = list(ahead.values_list("pk", flat=True))
+    if not ids:
+        return 0
+    calls = Call.objects.filter(pk__in=ids)
+    calls.filter(accepted_at__gt=now).update(accepted_at=now)
+    calls.filter(reference=None).update(give_up_at=now + settings.LOST_RETENTION)
+    calls.filter(reference__isnull=False).update(give_up_at=now + settings.RESULT_RETENTION)
+    calls.filter(state=CallState.SENDING).update(poll_at=now + answer_lasts())
+    calls.exclude(state=CallState.SENDING).filter(poll_at__gt=now).update(poll_at=now)
+    calls.update(
+        sent_at=now,
+        send_by=now,
+        answer_by=now + answer_lasts(),
+        deadline_at=now + settings.CALL_DEADLINE,
+        key_mark="",
+    )
+    return len(ids)
 
 
 def clear_texts(works: Collection[str]) -> None:

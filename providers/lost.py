@@ -44,8 +44,8 @@ NEVER_RAN = Q(
 )
 
 Doubt = Literal[
-    "not_exclusive", "other_key", "list_failed", "list_incomplete", "sending", "strange_run",
-    "ambiguous", "lag_unknown", "too_early", "restored",
+    "not_exclusive", "other_key", "clock", "list_failed", "list_incomplete", "sending",
+    "strange_run", "ambiguous", "lag_unknown", "too_early", "restored",
 ]  # fmt: skip
 
 
@@ -78,14 +78,16 @@ class Span:
 
 def why_not_to_ask(call: Call) -> Doubt | None:
     """The list proves nothing without the operator's word, which a second account with the same
-    key belies, nor when it is that of another key than the call was sent with, nor while it may
-    show runs whose rows a restore has lost."""
+    key belies, nor when it is that of another key than the call was sent with, nor where it is not
+    known when the call was sent, nor while it may show runs whose rows a restore has lost."""
     accounts = settings.PROVIDER_ACCOUNTS
     account = accounts.get(call.provider)
     if account is None or not account.key_exclusive:
         return "not_exclusive"
     if [other.key for other in accounts.values()].count(account.key) > 1:
         return "not_exclusive"
+    if not call.key_mark:
+        return "clock"
     if call.key_mark != account.key_mark:
         return "other_key"
     return "restored" if restores.hides_runs(call, timezone.now()) else None
@@ -110,7 +112,9 @@ def find_lost(call: Call, listing: Listed) -> Verdict:
     if not runs:
         return _not_executed(call, listing)
     near = [run for run in runs if _span(call, SKEW).holds(run.created_at)]
-    if len(near) == 1 and not rivals.filter(reference=None).exists():
+    if len(near) == 1 and not any(
+        others.filter(reference=None).exists() for others in (rivals, _sent_at_some_time(call))
+    ):
         return Found(near[0].reference)
     return CannotTell("ambiguous")
 
@@ -144,6 +148,12 @@ def _sent_around(call: Call, margin: timedelta, *, any_model: bool = False) -> C
         answer_by__gte=span.begins,
     )
     return calls if any_model else calls.filter(model=call.model)
+
+
+def _sent_at_some_time(call: Call) -> CallQuerySet:
+    """By a clock that was set back since (`ledger.restart_sent_later`)."""
+    pursued = Call.objects.filter(poll_at__isnull=False, key_mark="")
+    return pursued.filter(provider=call.provider, model=call.model)
 
 
 def _unmatched(call: Call, listing: Listing) -> list[Run]:

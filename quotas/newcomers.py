@@ -15,7 +15,7 @@ from datetime import date, datetime, timedelta
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Max, QuerySet
+from django.db.models import Max, Q, QuerySet
 
 from quotas.ledger import utc_day
 from quotas.models import Account, Newcomer
@@ -51,8 +51,11 @@ def has_room(network: str, day: date) -> bool:
 
 
 def forgettable(now: datetime) -> QuerySet[Newcomer]:
-    """Those of days before yesterday: where somebody was is not kept longer than it counts."""
-    return Newcomer.objects.filter(day__lt=utc_day(now) - timedelta(days=1))
+    """Those of days before yesterday: where somebody was is not kept longer than it counts. And
+    those of days to come, which a clock that was ahead has written."""
+    a_day = timedelta(days=1)
+    today = utc_day(now)
+    return Newcomer.objects.filter(Q(day__lt=today - a_day) | Q(day__gt=today + a_day))
 
 
 def _insert_next(account: Account, network: str, now: datetime) -> bool:

@@ -31,6 +31,7 @@ from jobs.database.file import (
 )
 from jobs.database.integrity import faults_of_file
 from jobs.ticker import DUTY as TICKER_DUTY
+from jobs.ticker import longest_duty
 
 CONNECT_TIMEOUT = 5
 MIGRATION_LOCK = 0x636F756E746572
@@ -181,11 +182,11 @@ def check_no_copy() -> None:
 def warn_of_second_site() -> None:
     """A ticker that keeps its duty while nothing of ours runs is another site's. Several machines
     may share a database on purpose, so this refuses nothing."""
-    found = leases.duty_elsewhere(TICKER_DUTY, timezone.now())
+    found = leases.duty_elsewhere(TICKER_DUTY, timezone.now(), longest_duty())
     end = time.monotonic() + settings.TICKER_LEASE_LASTS.total_seconds()
     while found and time.monotonic() < end:
         time.sleep(0.1)
-        again = leases.duty_elsewhere(TICKER_DUTY, timezone.now())
+        again = leases.duty_elsewhere(TICKER_DUTY, timezone.now(), longest_duty())
         if again and again.until != found.until:
             say(
                 f"counterfoil: another site is running on {database_setting()}; unless it is this"

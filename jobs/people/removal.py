@@ -13,15 +13,16 @@ import time
 import uuid
 from collections.abc import Iterable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from jobs import changes, wishes
+from jobs import changes, media, wishes
 from jobs.audit.findings import WorkOf
-from jobs.models import Event, Job, StaffAction, Stage
+from jobs.models import Event, Job, StaffAction, Stage, UnreadResult
 from jobs.states import ENDS, JobState
 from jobs.works import work_of
 from providers import ledger
@@ -84,6 +85,7 @@ def _clear(job_ids: list[uuid.UUID], now: datetime) -> None:
     jobs = list(Job.objects.select_for_update().filter(pk__in=job_ids).order_by("pk"))
     resting = set(Job.objects.filter(_rests(), pk__in=job_ids).values_list("pk", flat=True))
     wishes.remove_pictures(job_ids)
+    _remove_unread(job_ids)
     for job in jobs:
         job.prompt, job.notice_due_at = "", None
         job.params = {name: job.params[name] for name in KEPT_PARAMS if name in job.params}
@@ -103,6 +105,13 @@ def _clear(job_ids: list[uuid.UUID], now: datetime) -> None:
     about = Q(job__in=job_ids) | Q(call__work__in=works)
     clear_actions(StaffAction.objects.filter(about).exclude(reason=REMOVED))
     ledger.clear_texts(works)
+
+
+def _remove_unread(job_ids: list[uuid.UUID]) -> None:
+    unread = UnreadResult.objects.filter(job__in=job_ids)
+    files = list(unread.values_list("file", flat=True))
+    unread.delete()
+    transaction.on_commit(partial(media.remove, files))
 
 
 def _clear_events(job_ids: Iterable[uuid.UUID]) -> None:

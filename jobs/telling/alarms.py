@@ -199,7 +199,8 @@ STORE_IS_AWAY = {WhyUnmeasured.RAISES, WhyUnmeasured.HANGS, WhyUnmeasured.LIES}
 def unmeasured_requests(now: datetime) -> Iterator[Trouble]:
     """The limiter failing open: told by each web process while it lasts, once a minute."""
     since = now - UNMEASURED_LASTS
-    lately = Unmeasured.objects.filter(day__gte=utc_day(since), last_at__gt=since)
+    told = (since, now + UNMEASURED_LASTS)
+    lately = Unmeasured.objects.filter(day__gte=utc_day(since), last_at__range=told)
     whys = {row.why: row.get_why_display() for row in lately.order_by("why")}
     if whys:
         words = [", ".join(map(str, whys.values()))]

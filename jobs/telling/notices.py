@@ -78,7 +78,8 @@ def wake_due(now: datetime) -> None:
     if not Job.objects.notice_due(now).exists():
         return
     token = uuid.uuid4()
-    sent_by_another = Lease.objects.filter(name=DUTY, until__range=leases.those_ahead(now))
+    ahead = leases.those_ahead(now, DUTY_LASTS)
+    sent_by_another = Lease.objects.filter(name=DUTY, until__range=ahead)
     if not sent_by_another.exists() and leases.take_duty(DUTY, token, now, DUTY_LASTS):
         queue.enqueue_notices(token)
 

@@ -31,6 +31,10 @@ SILENT: dict[str, "StrPromise"] = {
     "other_key": gettext_lazy(
         "It has no id of the provider, and it was sent with another key than the site has now."
     ),
+    "clock": gettext_lazy(
+        "It has no id of the provider, and the clock was set back since: it is not known when it"
+        " was sent."
+    ),
     "restored": gettext_lazy(
         "It has no id of the provider, and the database was restored from a backup: the provider's"
         " list may show runs that are not recorded here."

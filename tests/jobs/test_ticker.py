@@ -182,7 +182,7 @@ def test_only_one_ticker_has_the_duty(clock, ticker, settings):
 
 
 def test_the_duty_of_a_dead_process_is_taken_at_once(clock, ticker, monkeypatch):
-    assert leases.take_duty("ticker", uuid.uuid4(), timezone.now(), timedelta(hours=1))
+    assert leases.take_duty("ticker", uuid.uuid4(), timezone.now(), timedelta(seconds=5))
     assert not ticker.tick()
     monkeypatch.setattr("jobs.holders.is_surely_dead", lambda holder: True)
     assert ticker.tick()
@@ -199,8 +199,8 @@ def test_a_clock_that_was_set_back_leaves_the_duty_with_one(clock, ticker):
 
 
 def test_after_a_clock_was_set_back_another_takes_over(clock, ticker):
-    assert leases.take_duty("ticker", uuid.uuid4(), timezone.now(), timedelta(hours=1))
-    clock.shift(-timedelta(minutes=1))
+    assert leases.take_duty("ticker", uuid.uuid4(), timezone.now(), timedelta(seconds=5))
+    clock.shift(-timedelta(minutes=2))
     assert ticker.tick()
 
 

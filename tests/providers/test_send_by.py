@@ -43,6 +43,13 @@ def test_nothing_is_written_after_the_time_to_send(submit, serve, scheme):
     assert server.all_received(connections=1) == b""
 
 
+@pytest.mark.parametrize("ahead", [timedelta(minutes=1), timedelta(hours=1), timedelta(days=365)])
+def test_nothing_is_written_where_the_clock_was_set_back(submit, serve, ahead):
+    server = serve(take)
+    assert_overslept(submit(server.url, send_by=datetime.now(UTC) + ahead))
+    assert server.all_received(connections=1) == b""
+
+
 def test_time_to_send_is_checked_after_the_handshake(submit, serve, send_by):
     server = serve(handshake_late(send_by), scheme="https", shake=False)
     assert_overslept(submit(server.url, send_by=send_by))
