@@ -24,11 +24,11 @@ LEFT_OUT = "thumbnails"
 """They are drawn anew when somebody looks."""
 
 
-def make_backup(path: Path, tell: Callable[[str], object]) -> Manifest:
+def make_backup(path: Path, report: Callable[[str], object]) -> Manifest:
     """The folder must be new or empty."""
     folder = _open_folder(path)
     try:
-        return _fill(folder, tell)
+        return _fill(folder, report)
     except sqlite3.Error as exc:
         raise Failed(f"the database cannot be copied to {folder}: {exc}") from exc
     except OSError as exc:
@@ -52,7 +52,7 @@ def _open_folder(path: Path) -> Path:
     return folder
 
 
-def _fill(folder: Path, tell: Callable[[str], object]) -> Manifest:
+def _fill(folder: Path, report: Callable[[str], object]) -> Manifest:
     # The database first: files are only ever added, so the later copy has every file that the
     # earlier rows name, but for those that were deleted in between.
     found = Manifest(
@@ -68,9 +68,11 @@ def _fill(folder: Path, tell: Callable[[str], object]) -> Manifest:
         copy_database(database, folder / manifest.DATABASE)
         _refuse_malformed(folder / manifest.DATABASE, database)
         found.files[manifest.DATABASE] = _entry(folder / manifest.DATABASE)
-        tell(f"database: {found.files[manifest.DATABASE].size} bytes")
+        report(f"database: {found.files[manifest.DATABASE].size} bytes")
     _copy_media(folder, found)
-    tell(f"files: {sum(1 for _ in found.media_files())}, deleted meanwhile: {len(found.vanished)}")
+    report(
+        f"files: {sum(1 for _ in found.media_files())}, deleted meanwhile: {len(found.vanished)}"
+    )
     _copy_secret_key(folder, found)
     # One sync of all file systems takes less time than one of each of many files.
     os.sync()

@@ -32,30 +32,30 @@ from jobs.database.file import (
     sync_folder,
 )
 
-Tell = Callable[[str], object]
+Report = Callable[[str], object]
 DRAFT = ".restoring"
 
 
 @dataclass(frozen=True)
-class Wishes:
+class Options:
     replaces_database: bool = False
     database_is_restored: bool = False
-    """By PostgreSQL's own tools, or by hand: what is in the database already is taken over."""
+    """By pg_restore: what is in the database already is taken over."""
 
 
-def restore_backup(path: Path, wishes: Wishes, tell: Tell) -> None:
+def restore_backup(path: Path, options: Options, report: Report) -> None:
     folder = path.resolve()
     _refuse_while_running()
     found = manifest.read(folder)
     manifest.verify(folder, found)
-    tell(f"verified: {len(found.files)} files of {found.made_at}")
+    report(f"verified: {len(found.files)} files of {found.made_at}")
     try:
-        if wishes.database_is_restored or connection.vendor != "sqlite":
-            _take_over_database(found, wishes, tell)
-            _restore_files(folder, found, tell)
-            _restore_secret_key(folder, found, tell)
+        if connection.vendor != "sqlite":
+            _take_over_database(found, options, report)
+            _restore_files(folder, found, report)
+            _restore_secret_key(folder, found, report)
         else:
-            _restore_database(folder, found, wishes, tell)
+            _restore_database(folder, found, options, report)
     except (sqlite3.Error, Error) as exc:
         raise Failed(f"the database cannot be restored: {first_line(exc)}") from exc
     except OSError as exc:
@@ -77,24 +77,26 @@ def _refuse_while_running() -> None:
     records.sweep()
 
 
-def _restore_database(folder: Path, found: Manifest, wishes: Wishes, tell: Tell) -> None:
+def _restore_database(folder: Path, found: Manifest, options: Options, report: Report) -> None:
     source, target = folder / manifest.DATABASE, database_file()
     assert target
+    if options.database_is_restored:
+        raise Failed("--database-restored is for PostgreSQL: this puts a SQLite database back")
     if manifest.DATABASE not in found.files:
         raise Failed(f"{folder} holds no SQLite database: it was made on {found.vendor}")
     _refuse_unusable(source, found)
     number = _number_of(found)
     draft = None
     if _is_in_place(target, number):
-        tell("the database of this backup is in place already")
+        report("the database of this backup is in place already")
     else:
-        _refuse_to_replace(target, wishes)
-        draft = _make_draft(source, target, found, number, tell)
+        _refuse_to_replace(target, options)
+        draft = _make_draft(source, target, found, number, report)
     with _removed_if_it_fails(draft):
-        _restore_files(folder, found, tell)
-        _restore_secret_key(folder, found, tell)
+        _restore_files(folder, found, report)
+        _restore_secret_key(folder, found, report)
         if draft:
-            _put_in_place(draft, target, tell)
+            _put_in_place(draft, target, report)
 
 
 def _refuse_unusable(source: Path, found: Manifest) -> None:
@@ -133,12 +135,12 @@ def _is_in_place(target: Path, number: int) -> bool:
     return False
 
 
-def _refuse_to_replace(target: Path, wishes: Wishes) -> None:
-    if target.exists() and not wishes.replaces_database:
+def _refuse_to_replace(target: Path, options: Options) -> None:
+    if target.exists() and not options.replaces_database:
         raise Failed(f"{target} exists: with --replace it is kept aside under another name")
 
 
-def _make_draft(source: Path, target: Path, found: Manifest, number: int, tell: Tell) -> Path:
+def _make_draft(source: Path, target: Path, found: Manifest, number: int, report: Report) -> Path:
     """The whole new database beside the old one: migrated, and with nothing left to be repeated."""
     draft = target.with_name(target.name + DRAFT)
     _remove_with_side_files(draft)
@@ -148,7 +150,7 @@ def _make_draft(source: Path, target: Path, found: Manifest, number: int, tell: 
         faultpoints.reach("restore_copied")
         with _connected_to(draft):
             call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
-            _take_over(found, tell)
+            _take_over(found, report)
         with closing(sqlite3.connect(draft, isolation_level=None)) as opened:
             # All of it in one file, so that one rename puts it in place.
             opened.execute("PRAGMA journal_mode=DELETE")
@@ -180,13 +182,13 @@ def _removed_if_it_fails(draft: Path | None) -> Iterator[None]:
         raise
 
 
-def _take_over(found: Manifest, tell: Tell) -> None:
+def _take_over(found: Manifest, report: Report) -> None:
     cancelled = restores.take_over(backup_made_at=found.made_at_instant, now=timezone.now())
-    tell(f"cancelled: {cancelled} queued jobs; everyone is signed out")
+    report(f"cancelled: {cancelled} queued jobs; everyone is signed out")
 
 
-def _take_over_database(found: Manifest, wishes: Wishes, tell: Tell) -> None:
-    if not wishes.database_is_restored:
+def _take_over_database(found: Manifest, options: Options, report: Report) -> None:
+    if not options.database_is_restored:
         raise Failed(
             "restore the dump with pg_restore first, then run this again with --database-restored"
         )
@@ -196,12 +198,12 @@ def _take_over_database(found: Manifest, wishes: Wishes, tell: Tell) -> None:
     if heartbeats.ticker_is_beating():
         raise Failed("a site is running on this database: stop it first")
     call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
-    _take_over(found, tell)
+    _take_over(found, report)
 
 
-def _put_in_place(draft: Path, target: Path, tell: Tell) -> None:
+def _put_in_place(draft: Path, target: Path, report: Report) -> None:
     if target.exists():
-        tell(f"kept aside: {_keep_aside(target)}")
+        report(f"kept aside: {_keep_aside(target)}")
     note_file(target).unlink(missing_ok=True)
     for suffix in SIDE_FILES:
         side_file(target, suffix).unlink(missing_ok=True)
@@ -209,7 +211,7 @@ def _put_in_place(draft: Path, target: Path, tell: Tell) -> None:
     os.replace(draft, target)
     sync_folder(target.parent)
     faultpoints.reach("restore_in_place")
-    tell(f"database: {target}")
+    report(f"database: {target}")
 
 
 def _keep_aside(target: Path) -> Path:
@@ -244,7 +246,7 @@ def _is_settled(target: Path) -> bool:
     return True
 
 
-def _restore_files(folder: Path, found: Manifest, tell: Tell) -> None:
+def _restore_files(folder: Path, found: Manifest, report: Report) -> None:
     """What is there already stays, whether a row names it or not."""
     root, written = Path(settings.MEDIA_ROOT), 0
     for name, entry in found.media_files():
@@ -261,14 +263,14 @@ def _restore_files(folder: Path, found: Manifest, tell: Tell) -> None:
         written += 1
     os.sync()
     faultpoints.reach("restore_files_written")
-    tell(f"files: {written} restored, {len(list(found.media_files())) - written} were there")
+    report(f"files: {written} restored, {len(list(found.media_files())) - written} were there")
 
 
-def _restore_secret_key(folder: Path, found: Manifest, tell: Tell) -> None:
+def _restore_secret_key(folder: Path, found: Manifest, report: Report) -> None:
     target = settings.DATA_DIR / manifest.SECRET_KEY
     if env.read_secret("SECRET_KEY") or manifest.SECRET_KEY not in found.files:
         if found.secret_key_mark != mark_secret_key():
-            tell(
+            report(
                 "warning: SECRET_KEY is not the one of the backup: set that one again, or visitors"
                 " do not find their pictures"
             )
@@ -283,7 +285,7 @@ def _restore_secret_key(folder: Path, found: Manifest, tell: Tell) -> None:
         os.link(target, target.with_name(f"{target.name}.before-{timezone.now():%Y%m%dT%H%M%SZ}"))
     os.replace(draft, target)
     sync_folder(target.parent)
-    tell(f"secret key: {target}")
+    report(f"secret key: {target}")
 
 
 def _remove_with_side_files(file: Path) -> None:

@@ -152,6 +152,9 @@ class TestRefused:
     def test_a_database_that_nobody_said_to_replace(self, site, backup):
         assert "with --replace it is kept aside" in site.fail("restore", backup)
 
+    def test_an_option_of_postgresql(self, site, backup):
+        assert "is for PostgreSQL" in site.fail("restore", backup, "--database-restored")
+
     def test_a_site_that_runs(self, site, backup):
         assert Records(site.data).claim()
         assert "is in use" in site.fail("restore", backup, "--replace")

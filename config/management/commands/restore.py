@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from config.backup import Failed
-from config.backup.restore import Wishes, restore_backup
+from config.backup.restore import Options, restore_backup
 
 
 class Command(BaseCommand):
@@ -28,17 +28,17 @@ class Command(BaseCommand):
         parser.add_argument(
             "--database-restored",
             action="store_true",
-            help="the database was put back by its own tools: do the rest",
+            help="on PostgreSQL, after pg_restore: do the rest",
         )
 
     def handle(self, **options: Any) -> None:
-        wishes = Wishes(
+        chosen = Options(
             replaces_database=options["replace"], database_is_restored=options["database_restored"]
         )
         # Whatever is written holds prompts, pictures or a key.
         os.umask(0o077)
         try:
-            restore_backup(options["path"], wishes, self.stdout.write)
+            restore_backup(options["path"], chosen, self.stdout.write)
         except Failed as exc:
             raise CommandError(f"restore: {exc}") from exc
         self.stdout.write("restore: done; run manage.py audit --deep, then start the site")
