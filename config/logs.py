@@ -9,6 +9,10 @@ import traceback
 from collections.abc import Iterator
 from threading import Lock
 
+from django.db.utils import InterfaceError, OperationalError
+
+from config.db.postgresql.sessions import ends_session
+
 REFUSALS_A_MINUTE = 60
 HOOK = re.compile(r"(/hooks/+[^/\s]*)/\S+")
 # A password, a path or a query of an address may be a secret; its host tells enough.
@@ -74,6 +78,17 @@ def _lines(error: BaseException | None) -> Iterator[str]:
     yield f"{type(error).__module__}.{type(error).__qualname__}"
 
 
+def _shorten_outage(record: logging.LogRecord) -> None:
+    """A database that is away says the same in every place: there is nothing to trace."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, (OperationalError, InterfaceError)) or ends_session(
+        error and error.__cause__
+    ):
+        record.msg = f"{record.getMessage()} ({type(error).__name__})"
+        record.args = None
+        record.exc_info = None
+
+
 class FewRefusals(logging.Filter):
     """Of requests that were refused (4xx, or 503 in an outage) so many lines a minute, each without
     a traceback; the next one says how many had none. Ours are all logged, and so is whatever
@@ -85,6 +100,7 @@ class FewRefusals(logging.Filter):
         self._minute = self._written = self._left_out = 0
 
     def filter(self, record: logging.LogRecord) -> bool:
+        _shorten_outage(record)
         status = getattr(record, "status_code", 0)
         # The pool writes a line for each attempt to connect, and for each session it replaces.
         if not (400 <= status < 500 or status == 503 or record.name == "psycopg.pool"):

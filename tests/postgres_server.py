@@ -19,7 +19,7 @@ class Server:
 
     def end_sessions(self) -> None:
         self.run(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = {}",
+            "SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE datname = {}",
             sql.Literal(self.name),
         )
 

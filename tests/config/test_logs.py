@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import pytest
 import time_machine
+from django.db import InterfaceError, OperationalError
 from django.test import Client
 
 from config.logs import REFUSALS_A_MINUTE, Formatter
@@ -91,6 +92,19 @@ def test_what_broke_is_logged_each_time(lines):
     fail = {"status_code": 500}
     told = lines(200, lambda: logging.getLogger("django.request").error("Broken", extra=fail))
     assert len(told) == 201
+
+
+@pytest.mark.parametrize("error", [OperationalError, InterfaceError])
+def test_an_outage_of_the_database_leaves_no_traceback(lines, error):
+    def send() -> None:
+        try:
+            raise error(SECRET)
+        except error:
+            logging.getLogger("django-q").exception("No task from %s", "the queue")
+
+    told = lines(1, send)
+    assert len(told) == 2
+    assert told[0].endswith(f"No task from the queue ({error.__name__})")
 
 
 @pytest.mark.django_db

@@ -29,7 +29,10 @@ class SessionPool(ConnectionPool):
             self._renew(session)
             raise
         is_read_only = row is not None and row[0] == "on"
-        if is_read_only and time.monotonic() - _opened_at(session) >= READ_ONLY_LASTS:
+        # One that is new is used however long it took to come here.
+        is_new, session.was_used = not session.was_used, True  # type: ignore[attr-defined]
+        is_old = time.monotonic() - _opened_at(session) >= READ_ONLY_LASTS
+        if is_read_only and is_old and not is_new:
             session.close()
             self._renew(session)
             raise psycopg.OperationalError("the session has been read-only for too long")

@@ -43,6 +43,7 @@ def ends_session(error: BaseException | None) -> bool:
 def configure(connection: psycopg.Connection) -> None:
     """A new session takes our parameters, in one round trip."""
     connection.opened_at = time.monotonic()  # type: ignore[attr-defined]
+    connection.was_used = False  # type: ignore[attr-defined]
     # A call row that was committed must survive a crash; stronger settings than `on` stay.
     wanted = {**PARAMETERS, "synchronous_commit": "on"}
     rows = ", ".join(["(%s, %s)"] * len(wanted))
