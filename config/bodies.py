@@ -16,7 +16,12 @@ App = Callable[[Any, Any, Any], Awaitable[None]]
 
 # Forms have a bound of their own within this one (DATA_UPLOAD_MAX_MEMORY_SIZE), with a page.
 MOST_BYTES = 2 * 2**20
-MOST_BYTES_BELOW = {"/hooks/": 64 * 1024}
+# Staff send a picture there in the place of one that could not be read.
+MOST_BYTES_OF_A_PICTURE = 12 * 2**20
+MOST_BYTES_BELOW = {
+    "/hooks/": 64 * 1024,
+    "/admin/providers/call/": MOST_BYTES_OF_A_PICTURE,
+}
 # A small body must be there in so many seconds; a larger one must average so many bytes a second.
 WITHIN = 30.0
 LEAST_A_SECOND = 32 * 1024

@@ -47,7 +47,8 @@ TURNS = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-TYPES_WITH_ORIENTATION = frozenset({"JPEG", "MPO", "WEBP", "PNG", "AVIF", "TIFF"})
+# Chromium turns no WebP, and reads no orientation out of XMP; Pillow turns a TIFF by itself.
+TYPES_WITH_ORIENTATION = frozenset({"JPEG", "MPO", "PNG", "AVIF"})
 
 
 @dataclass(frozen=True)
@@ -140,9 +141,6 @@ def open_upright(
 
 def orientation(image: Image.Image) -> int:
     """As browsers read it: 1 for anything that is not one of the eight."""
-    if image.format == "TIFF":
-        said = getattr(image, "tag_v2", {}).get(ORIENTATION, 1)
-        return said if said in TURNS else 1
     exif = image.info.get("exif", b"") if image.format in TYPES_WITH_ORIENTATION else b""
     return _exif_orientation(exif if isinstance(exif, bytes) else b"")
 
@@ -235,7 +233,8 @@ def _convert(image: Image.Image, turn: int) -> Fetched:
     image.load()
     profile = image.info.get("icc_profile") if image.mode in ("RGB", "RGBA", "L") else None
     plain, out = _turned(_shown(image), turn), io.BytesIO()
-    plain.save(out, "PNG", **({"icc_profile": profile} if profile else {}))
+    # Three times as fast as the default, a tenth larger.
+    plain.save(out, "PNG", compress_level=3, **({"icc_profile": profile} if profile else {}))
     return Fetched(out.getvalue(), "image/png", "png", *plain.size)
 
 

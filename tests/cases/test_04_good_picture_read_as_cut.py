@@ -184,6 +184,16 @@ def test_picture_lies_as_browsers_turn_it(said, size):
     assert open_upright(got.content).size == size
 
 
+@pytest.mark.parametrize(
+    ("format", "size"), [("PNG", (48, 64)), ("AVIF", (48, 64)), ("TIFF", (48, 64)), ("WEBP", SIZE)]
+)
+def test_other_formats_lie_as_chromium_turns_them(format, size):
+    notes = Image.Exif()
+    notes[0x0112] = 6
+    got = read_picture(draw(format, exif=notes))
+    assert (got.width, got.height) == open_upright(got.content).size == size
+
+
 def test_jpeg_without_its_end_is_turned_as_well():
     got = read_picture(draw("JPEG", exif=exif(6))[:-2])
     assert (got.width, got.height) == open_upright(got.content).size == (48, 64)

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from config import bodies
-from config.bodies import MOST_BYTES, MOST_BYTES_BELOW, bounded
+from config.bodies import MOST_BYTES, MOST_BYTES_BELOW, MOST_BYTES_OF_A_PICTURE, bounded
 from providers.views import MOST_BYTES as MOST_BYTES_OF_A_HOOK
 from quotas.networks import network_of_scope
 
@@ -59,6 +59,12 @@ def test_a_length_that_is_none_is_counted(length):
 def test_a_form_may_be_larger_but_not_without_end():
     assert ask("/images/new", b"x" * 70_000, length=70_000)[0] == 200
     assert ask("/images/new", b"x", length=MOST_BYTES + 1) == (413, 0, False)
+
+
+def test_staff_may_send_a_picture_in_the_place_of_another():
+    deliver = "/admin/providers/call/7/deliver/"
+    assert ask(deliver, b"x", length=MOST_BYTES + 1)[0] == 200
+    assert ask(deliver, b"x", length=MOST_BYTES_OF_A_PICTURE + 1) == (413, 0, False)
 
 
 def test_a_form_within_its_own_bound_reaches_its_page(settings):
