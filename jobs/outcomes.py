@@ -178,11 +178,15 @@ def deliver_kept(call: Call, picture: Picture, now: datetime) -> bool:
 
 @transaction.atomic
 def hold_unread(lease: StageLease, now: datetime, *, due_at: datetime) -> bool:
-    """Made, and we cannot read it: in doubt for staff, and looked at again now and then."""
+    """Made, and we cannot read it: in doubt for staff, and fetched again now and then. A job with
+    another call on its way goes on."""
     job = Job.objects.select_for_update().get(pk=lease.stage.job_id)
     if not leases.release(lease, due_at=due_at):
         return False
-    changes.move(job.pk, JobState.IN_DOUBT, event="unread", now=now, reason=UNREAD)
+    if not Call.objects.of_work(work_of(job.pk)).filter(state__in=LIVE).exists():
+        changes.move(job.pk, JobState.IN_DOUBT, event="unread", now=now, reason=UNREAD)
+    elif not job.events.filter(name="unread").exists():
+        changes.note(job.pk, event="unread", now=now)
     return True
 
 
