@@ -19,7 +19,7 @@ from django.db import DatabaseError, transaction
 from django.db.models import Count, Exists, OuterRef, QuerySet
 from django_q.models import Task
 
-from jobs import leases, media, unread, wishes
+from jobs import leases, media, old_rows, unread, wishes
 from jobs.audit import files
 from jobs.audit.findings import JobIdOf
 from jobs.models import Event, Job, StaffAction, UnreadResult
@@ -242,6 +242,15 @@ def tidy_files(now: datetime) -> int:
     return sum(islice(gone, BATCH))
 
 
+def _delete_old(name: str, rows: Callable[[datetime], QuerySet]) -> Chore:
+    def step(now: datetime) -> int:
+        some = list(rows(now).order_by().values_list("pk", flat=True)[:BATCH])
+        # Their number, without what goes with them: that is what was counted.
+        return rows(now).model._base_manager.filter(pk__in=some).delete()[0] and len(some)
+
+    return Chore(name, lambda now: rows(now).count(), step)
+
+
 CHORES = (
     Chore("events", count_events, tidy_events),
     Chore("failed tasks", lambda now: _failures(now).count(), tidy_failures),
@@ -251,5 +260,6 @@ CHORES = (
     Chore("jobs that sign-ins left", lambda now: _left_jobs().count(), move_left_jobs),
     Chore("unread results", lambda now: _unread(now).count(), tidy_unread),
     Chore("newcomers", lambda now: newcomers.forgettable(now).count(), tidy_newcomers),
+    *(_delete_old(name, rows) for name, rows in old_rows.OLD.items()),
     Chore("files", lambda now: sum(1 for _ in _orphans(now)), tidy_files),
 )

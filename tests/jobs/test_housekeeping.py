@@ -106,6 +106,8 @@ def test_the_history_says_that_lines_are_missing(ana_client, account, now):
     for _ in range(4):
         changes.note(job.pk, event="fetch_failed", now=now)
     run(now + YEARS)
+    # Her session was years old by then.
+    ana_client.force_login(account.user)
     page = ana_client.get(reverse("job", args=[job.pk])).content.decode()
     assert "3 earlier lines like those that follow are not kept." in page
 
