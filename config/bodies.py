@@ -33,7 +33,6 @@ PLACE_AFTER = 1.0
 MOST_UNFINISHED = 2_000
 MOST_UNFINISHED_OF_A_NETWORK = 100
 
-DISCONNECT = {"type": "http.disconnect"}
 UNREADABLE = (400, b"What you sent could not be read.")
 TOO_LARGE = (413, b"This is larger than what can be sent here.")
 TOO_SLOW = (408, b"What you sent did not arrive in time. Send it again.")
@@ -49,18 +48,16 @@ def bounded(app: App) -> App:
         elif _stated_length(scope) > _most(scope["path"]):
             await _refuse(send, TOO_LARGE)
         else:
-            body = _Body(scope, receive, send, places)
-            try:
-                await app(scope, body.receive, body.send)
-            finally:
-                body.leave()
+            messages = await _Body(scope, receive, send, places).read()
+            if messages is not None:
+                await app(scope, _replay(messages, receive), send)
 
     return bounded_app
 
 
 class _Body:
-    """Counts what comes, since a body in chunks states no length. One that is refused is answered
-    here, and looks to the application like a client that left."""
+    """Counts what comes, since a body in chunks states no length. The application is not called
+    before it is whole: most of what an unfinished one would cost is there."""
 
     def __init__(self, scope: Message, receive: Receive, send: Send, places: Places) -> None:
         self._scope, self._receive, self._send, self._places = scope, receive, send, places
@@ -68,29 +65,26 @@ class _Body:
         self._loop = asyncio.get_running_loop()
         self._began_at = self._loop.time()
         self._bytes = self._pieces = 0
-        self._is_whole = self._is_refused = self._lost_place = False
+        self._lost_place = False
         self._clock: asyncio.Timeout | None = None
         self._place: Place | None = None
         self._until_place: asyncio.TimerHandle | None = self._loop.call_later(
             PLACE_AFTER, self._take_place
         )
 
-    async def receive(self) -> Message:
-        if self._is_whole:
-            return await self._receive()
-        message = None if self._is_refused else await self._next_piece()
-        if message is None:
-            return DISCONNECT
-        self._is_whole = not message.get("more_body", False)
-        if self._is_whole:
-            self.leave()
-        return message
+    async def read(self) -> list[Message] | None:
+        """The whole body; None where it was refused."""
+        messages: list[Message] = []
+        try:
+            while (message := await self._next_piece()) is not None:
+                messages.append(message)
+                if not message.get("more_body", False):
+                    return messages
+            return None
+        finally:
+            self._leave()
 
-    async def send(self, message: Message) -> None:
-        if not self._is_refused:
-            await self._send(message)
-
-    def leave(self) -> None:
+    def _leave(self) -> None:
         """Leaves no cycle behind: the server hangs up when the last reference to `receive` goes."""
         if self._until_place:
             self._until_place.cancel()
@@ -102,17 +96,17 @@ class _Body:
         """None where it is refused."""
         message = await self._in_time()
         if message is None:
-            await self._give_up(TOO_MANY if self._lost_place else TOO_SLOW)
+            await _refuse(self._send, TOO_MANY if self._lost_place else TOO_SLOW)
             return None
         if message["type"] != "http.request":
             # The client left, or what it sent is no body by HTTP: the server does not say which,
             # and would answer 500 where nothing is answered.
-            await self._give_up(UNREADABLE)
+            await _refuse(self._send, UNREADABLE)
             return None
         self._pieces += 1
         self._bytes += len(message.get("body", b""))
         if self._bytes > self._most or self._pieces > MOST_PIECES:
-            await self._give_up(TOO_LARGE)
+            await _refuse(self._send, TOO_LARGE)
             return None
         return message
 
@@ -138,10 +132,15 @@ class _Body:
         if self._clock and not self._clock.expired():
             self._clock.reschedule(self._loop.time())
 
-    async def _give_up(self, answer: tuple[int, bytes]) -> None:
-        self._is_refused = True
-        self.leave()
-        await _refuse(self._send, answer)
+
+def _replay(messages: list[Message], receive: Receive) -> Receive:
+    left = iter(messages)
+
+    async def replay() -> Message:
+        message = next(left, None)
+        return await receive() if message is None else message
+
+    return replay
 
 
 def _most(path: str) -> int:

@@ -43,7 +43,7 @@ def test_what_says_that_it_is_too_large_is_not_read():
 
 def test_what_says_nothing_is_read_up_to_the_bound():
     status, taken, _ = ask(HOOKS, *[b"x" * 40_000] * 5)
-    assert (status, taken) == (413, 40_000)
+    assert (status, taken) == (413, 0)
 
 
 @pytest.mark.parametrize("length", [None, 65_536])
@@ -113,7 +113,7 @@ def scope_of(path, peer="192.0.2.1"):
 
 def test_a_body_that_stops_is_refused_when_its_time_is_up(monkeypatch):
     limits = {"WITHIN": 0.05}
-    assert hang(HOOKS, b"x", limits=limits, monkeypatch=monkeypatch) == (408, 1)
+    assert hang(HOOKS, b"x", limits=limits, monkeypatch=monkeypatch) == (408, 0)
     assert hang(HOOKS, limits=limits, monkeypatch=monkeypatch) == (408, 0)
 
 
@@ -122,7 +122,7 @@ def test_a_large_body_has_more_time_the_more_of_it_has_come(monkeypatch):
     began = time.monotonic()
     assert hang("/images/new", b"x" * 20_000, limits=limits, monkeypatch=monkeypatch) == (
         408,
-        20_000,
+        0,
     )
     assert time.monotonic() - began >= 0.2
 
@@ -150,7 +150,7 @@ def test_what_is_no_body_by_http_is_answered_as_such(pieces):
 
 def test_a_body_in_too_many_pieces_is_refused(monkeypatch):
     limits = {"MOST_PIECES": 5}
-    assert hang(HOOKS, *[b"x"] * 9, limits=limits, monkeypatch=monkeypatch) == (413, 5)
+    assert hang(HOOKS, *[b"x"] * 9, limits=limits, monkeypatch=monkeypatch) == (413, 0)
 
 
 @pytest.mark.parametrize(
