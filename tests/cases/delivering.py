@@ -26,7 +26,7 @@ def deliver(account, enqueued, media, settings):
     what its provider says for some rounds."""
     settings.IMAGE_MODELS = [str(OFFER)]
     settings.POLL_EVERY = timedelta(milliseconds=10)
-    settings.READ_TIMEOUT = 0.2
+    settings.READ_TIMEOUT = 0.9
     ticker = Ticker()
 
     def run(provider: OddProvider, *, seconds: float = 20) -> Job:

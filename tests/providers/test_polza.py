@@ -329,7 +329,7 @@ def test_poll_that_cannot_be_read_proves_nothing(poll, body):
         lambda line: line.reset(),
         lambda line: line.read_head(),
         lambda line: line.send(b"garbage\r\n\r\n"),
-        lambda line: line.send(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{}"),
+        lambda line: line.send(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{"),
         lambda line: line.hang(),
     ],
     ids=["reset", "closed", "garbage", "cut", "hang"],
