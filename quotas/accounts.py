@@ -26,6 +26,14 @@ def account_of_user(user: User) -> Account:
     return found or Account(user=user, plan=Plan.objects.get(name=plan))
 
 
+def follow_role(user: User) -> bool:
+    """The plan `operator` belongs to staff, and `free` to everybody else; one that staff chose for
+    the account stays. True where the plan has changed."""
+    was, is_now = (FREE, OPERATOR) if user.is_staff else (OPERATOR, FREE)
+    mine = Account.objects.filter(user=user, plan__name=was)
+    return mine.update(plan=Plan.objects.get(name=is_now)) > 0
+
+
 def new_visitor() -> str:
     """An id that nobody can guess: whoever has it sees the visitor's pictures."""
     return secrets.token_urlsafe(24)

@@ -10,7 +10,7 @@ from datetime import datetime
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
-from quotas.accounts import VISITOR, account_of_user, ensure_saved
+from quotas.accounts import VISITOR, account_of_user, ensure_saved, follow_role
 from quotas.models import Account, Plan
 
 
@@ -20,6 +20,7 @@ def account_for(*, visitor: str, user: User, now: datetime) -> Account:
     Where the user had one, the visitor's account is closed for it, and its jobs and attempts are
     still to be moved. Safe to be run again, and by two at once.
     """
+    follow_role(user)
     taken_over = sign_up(visitor=visitor, user=user, now=now)
     if taken_over:
         return taken_over

@@ -2,7 +2,8 @@
 
 A stream lives for minutes and stands on a session that may end meanwhile, by a ban, a new password
 or signing out. The hub's thread asks the rows again half a minute after they were last read, those
-whose turn is longest due first, many at once in two queries. A visitor has no session to lose.
+whose turn is longest due first, many at once in two queries. A visitor's account
+may be closed by a sign-in: those are asked for each second.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ import uuid
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from jobs.people.recognition import Standing, in_force
+from jobs.people.recognition import Standing, in_force, visitors_in_force
 from jobs.people.snapshots import millis
 
 # With as many streams as a process may have, all are asked for within the minute.
@@ -55,16 +56,22 @@ class Door:
             return []
         self._looked_at = millis(now)
         due = self._due(self._looked_at)
-        going = in_force({standing.session_key for _, standing in due}) if due else set()
+        going = in_force({one.session_key for _, one in due if one.session_key}) if due else set()
+        going |= visitors_in_force({one.visitor for _, one in due if one.visitor})
         for subscription, standing in due:
             subscription.standing = replace(standing, read_at=self._looked_at)
-        return [one for one, standing in due if standing.session_key not in going]
+        return [one for one, at in due if (at.session_key or at.visitor) not in going]
 
     def _due(self, now: int) -> list[tuple[Subscription, Standing]]:
         """Also whose last look lies in the future: the clock was set back."""
         inside = [(one, one.standing) for one in list(self._inside) if one.standing]
-        due = [pair for pair in inside if not 0 <= now - pair[1].read_at < _millis(ASK_AGAIN_AFTER)]
+        due = [pair for pair in inside if not 0 <= now - pair[1].read_at < _rest_of(pair[1])]
         return sorted(due, key=lambda pair: pair[1].read_at)[:MOST_AT_ONCE]
+
+
+def _rest_of(standing: Standing) -> int:
+    """A visitor's account closes in the moment of a sign-in, which may be somebody else's."""
+    return _millis(LOOK_EVERY if standing.visitor else ASK_AGAIN_AFTER)
 
 
 def _millis(duration: timedelta) -> int:

@@ -1,4 +1,4 @@
-"""Deleting a person: what stays, what goes, and who is told.
+"""What follows a change of a user: their plan from their role; what stays and goes at the end.
 
     pre_delete of the user ─────> the account is closed and has no owner; what is queued is
                                   cancelled, and nobody waits for what was sent
@@ -17,7 +17,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import Count, Q, Sum
-from django.db.models.signals import pre_delete
+from django.db.models.signals import post_save, pre_delete
 from django.dispatch import receiver
 from django.utils import timezone
 from django_q.models import Task
@@ -26,7 +26,7 @@ from jobs import outcomes, queue, wishes
 from jobs.models import Deed, Job, JobQuerySet, Picture, StaffAction
 from jobs.people import removal
 from jobs.states import JobState
-from quotas import moving
+from quotas import accounts, moving
 from quotas.models import Account, Attempt, Grant
 
 REMOVED_WITHIN = 2
@@ -54,23 +54,23 @@ class Decider:
 
 
 def belongings_of(users: list[User]) -> Belongings:
-    accounts = Account.objects.filter(user__in=users)
-    jobs = _jobs_of(accounts)
+    theirs = Account.objects.filter(user__in=users)
+    jobs = _jobs_of(theirs)
     count = jobs.aggregate(
         all=Count("pk"),
         queued=Count("pk", filter=Q(state=JobState.QUEUED)),
         sent=Count("pk", filter=Q(state__in=wishes.SENT)),
     )
     pictures = Picture.objects.filter(job__in=jobs).aggregate(all=Count("pk"), size=Sum("size"))
-    theirs = StaffAction.objects.filter(Q(account__in=accounts) | Q(by__in=users))
+    actions = StaffAction.objects.filter(Q(account__in=theirs) | Q(by__in=users))
     return Belongings(
         jobs=count["all"],
         queued=count["queued"],
         sent=count["sent"],
         pictures=pictures["all"],
         size=pictures["size"] or 0,
-        attempts=Attempt.objects.filter(account__in=accounts).count(),
-        staff_actions=theirs.count(),
+        attempts=Attempt.objects.filter(account__in=theirs).count(),
+        staff_actions=actions.count(),
     )
 
 
@@ -110,6 +110,14 @@ def follow_deletion(instance: User, **kwargs: object) -> None:
         _leave(account, timezone.now())
 
 
+@receiver(post_save, sender=User)
+def follow_change(
+    instance: User, update_fields: frozenset[str] | None = None, **kwargs: object
+) -> None:
+    if update_fields is None or "is_staff" in update_fields:
+        accounts.follow_role(instance)
+
+
 def _leave(account: Account, now: datetime) -> None:
     moving.leave_account(account, now)
     theirs = _jobs_of(Account.objects.filter(pk=account.pk))
@@ -118,9 +126,9 @@ def _leave(account: Account, now: datetime) -> None:
             wishes.stop_waiting(job_id, now)
 
 
-def _jobs_of(accounts) -> JobQuerySet:
+def _jobs_of(owners) -> JobQuerySet:
     """And those that a sign-in has not moved yet."""
-    return Job.objects.filter(Q(account__in=accounts) | Q(account__moved_to__in=accounts))
+    return Job.objects.filter(Q(account__in=owners) | Q(account__moved_to__in=owners))
 
 
 def _remove_names(user: User) -> None:
@@ -131,9 +139,9 @@ def _remove_names(user: User) -> None:
 
 
 def _remove_texts_of(account: Account) -> None:
-    accounts = Account.objects.filter(Q(pk=account.pk) | Q(moved_to=account))
-    Grant.objects.filter(account__in=accounts).update(reason=removal.REMOVED)
-    removal.clear_actions(StaffAction.objects.filter(account__in=accounts))
+    both = Account.objects.filter(Q(pk=account.pk) | Q(moved_to=account))
+    Grant.objects.filter(account__in=both).update(reason=removal.REMOVED)
+    removal.clear_actions(StaffAction.objects.filter(account__in=both))
     # What is on its way is never sent again, so nothing needs its prompt.
     theirs = _jobs_of(Account.objects.filter(pk=account.pk))
     theirs.open().update(prompt="")

@@ -26,6 +26,7 @@ from django.utils.functional import SimpleLazyObject
 
 from jobs.people import snapshots
 from jobs.people.snapshots import ACTED_COOKIE, ACTED_LASTS, COOKIE, Snapshot
+from quotas.models import Account
 
 # Pages that only show what is one's own. The admin, and what is about passwords, e-mail or a second
 # factor, is never among them; a test wants a reason for every address that is not.
@@ -53,6 +54,8 @@ class Standing:
 
     session_key: str
     read_at: int
+    visitor: str = ""
+    """The id of somebody without a session; their account is closed when they sign in."""
 
 
 class Recognition:
@@ -121,11 +124,10 @@ def _name_of(request: HttpRequest) -> str:
         return ""
 
 
-def standing_of(request: HttpRequest) -> Standing | None:
-    """None for a visitor, who has no session to lose."""
+def standing_of(request: HttpRequest) -> Standing:
     known = request.recognition  # type: ignore[attr-defined]
     if not request.user.is_authenticated:
-        return None
+        return Standing("", snapshots.millis(timezone.now()), request.visitor)  # type: ignore[attr-defined]
     read_at = known.snapshot.read_at if known.snapshot else known.read_at
     return Standing(request.session.session_key or "", read_at)
 
@@ -139,6 +141,12 @@ def in_force(session_keys: Collection[str]) -> set[str]:
     people = User.objects.filter(is_active=True).in_bulk(ids)
     users = {str(pk): user for pk, user in people.items()}
     return {key for key, content in contents.items() if _is_still(content, users)}
+
+
+def visitors_in_force(visitors: Collection[str]) -> set[str]:
+    """Those whose account is open and still theirs, in one query."""
+    theirs = Account.objects.open().filter(visitor__in=visitors)
+    return {account.visitor or "" for account in theirs.only("visitor")} if visitors else set()
 
 
 def _is_still(content: dict[str, str], users: dict[str, User]) -> bool:
