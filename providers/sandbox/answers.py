@@ -13,7 +13,7 @@ from providers.sandbox.orders import HistoryPage
 PENDING_SHARE = 0.25
 UNKNOWN_WORD = "upscaling"
 # Until then the end is not told, so that each nonsense before it is heard.
-MUDDLED_POLLS = {"poll_flaky": 8, "wrong_id": 4, "no_id": 2, "poll_429": 3, "poll_429_after": 2}
+MUDDLED_POLLS = {"poll_flaky": 8, "wrong_id": 4, "no_id": 2, "poll_429": 2, "poll_429_after": 2}
 EMPTY_OUTPUTS: tuple[Any, ...] = (None, [], {})
 ENDS = {
     "fail": "failed",

@@ -106,6 +106,8 @@ class Bill:
             self._file.execute("PRAGMA journal_mode=WAL")
             self._file.execute("PRAGMA synchronous=NORMAL")
             self._file.executescript(SCHEMA)
+            # A file on a read-only disk can be opened, and would be read-only for ever.
+            self._file.execute("DELETE FROM asked WHERE 0")
         except sqlite3.Error:
             self._file.close()
             raise
@@ -212,7 +214,9 @@ class Bill:
         del columns["failure_told"], columns["key_leaked"]
         columns["fault"] = fault_named(columns["fault"])
         columns["charged"] = Decimal(columns["charged"])
-        return self._generations.setdefault(generation_id, Generation(**columns))
+        # A restart forgets which addresses had expired, and begins with none.
+        reloaded = Generation(**columns, expired=1)
+        return self._generations.setdefault(generation_id, reloaded)
 
     def _read(self, statement: str, *values: object) -> list[sqlite3.Row]:
         with self._lock:

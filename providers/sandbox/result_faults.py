@@ -104,11 +104,51 @@ RESULT_FAULTS = (
         reason="no_output",
         charges=1,
     ),
+    ready(
+        "late_output",
+        _("Finished before its picture is listed"),
+        _("Reports success three times without a picture, then lists it."),
+    ),
+    not_fetched(
+        "odd_shape",
+        _("Finished, picture in an unknown form"),
+        _("Reports success and bills it, but describes the picture in an unknown way."),
+    ),
     # The picture is made; fetching it is another matter
     ready(
         "result_cut",
         _("File cut twice"),
         _("Hangs up in the middle of the file the first two times, then sends it whole."),
+    ),
+    ready(
+        "url_expires",
+        _("File address expires"),
+        _("Fails once, forbids the file at the old address, and gives a new one when asked."),
+    ),
+    ready(
+        "png_text",
+        _("PNG with a very long text"),
+        _("Sends a picture that carries more than a megabyte of text."),
+    ),
+    ready(
+        "png_checksum",
+        _("PNG with a wrong checksum"),
+        _("Sends a picture whose comment has a wrong checksum."),
+    ),
+    ready(
+        "png_16_bits",
+        _("PNG with 16 bits"),
+        _("Sends a grey picture with 16 bits for each pixel."),
+    ),
+    ready(
+        "jpeg_end",
+        _("JPEG without its end mark"),
+        _("Sends a picture without its last two bytes, which carry no pixels."),
+    ),
+    ready(
+        "bitmap",
+        _("Bitmap in place of a PNG"),
+        _("Sends the picture in a format that was not requested."),
     ),
     not_fetched(
         "result_gone",

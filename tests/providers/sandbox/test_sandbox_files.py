@@ -5,9 +5,11 @@ from urllib.parse import urlsplit
 
 import pytest
 import requests
-from PIL import Image
+from PIL import Image, ImageFile
 
 from providers.sandbox.drawing import draw_picture
+from providers.sandbox.odd_pictures import ODD_PICTURES
+from providers.sandbox.run_code import read_run
 from tests.providers.sandbox.conftest import PATIENCE
 
 
@@ -89,3 +91,18 @@ def test_result_cut_is_whole_the_third_time(anywhere):
         with pytest.raises(requests.exceptions.ChunkedEncodingError):
             anywhere.fetch(answer)
     assert anywhere.fetch(answer).content == draw_picture("a fox in fog", run=answer["id"])
+
+
+@pytest.mark.parametrize("fault", ODD_PICTURES)
+def test_an_odd_picture_still_shows_its_run(client, fault, monkeypatch):
+    monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)
+    answer = client.finish(fault)
+    reply = client.fetch(answer)
+    assert reply.headers["Content-Type"] == ODD_PICTURES[fault][1]
+    assert read_run(Image.open(BytesIO(reply.content))) == answer["id"]
+
+
+def test_an_expired_address_serves_nothing_and_a_new_one_does(client):
+    answer = client.finish("url_expires")
+    assert [client.fetch(answer).status_code for _ in range(3)] == [503, 403, 403]
+    assert client.fetch(client.poll(answer["id"]).json()).status_code == 200

@@ -11,7 +11,7 @@ from tests.providers.sandbox.conftest import PATIENCE
 from tests.site_process import wait_until
 
 READY = ["ok", "slow_14", "slow_16", "slow_40", "poll_flaky", "status_new", "result_cut"]
-READY += ["no_id", "poll_429"]
+READY += ["no_id", "poll_429", "late_output", "odd_shape", "url_expires", "bitmap"]
 
 
 @pytest.mark.parametrize("fault", READY)
@@ -114,13 +114,27 @@ def test_the_first_polls_name_no_run(client):
 
 
 @pytest.mark.parametrize(
-    ("fault", "times", "wait"), [("poll_429", 3, None), ("poll_429_after", 2, "2")]
+    ("fault", "times", "wait"), [("poll_429", 2, None), ("poll_429_after", 2, "2")]
 )
 def test_polls_are_too_busy_at_first(client, fault, times, wait):
     own = client.submit(fault).json()["id"]
     replies = [client.poll(own) for _ in range(times + 1)]
     assert [reply.status_code for reply in replies] == [*[429] * times, 200]
     assert {reply.headers.get("Retry-After") for reply in replies[:times]} == {wait}
+
+
+def test_the_output_is_listed_some_polls_after_the_end(client):
+    first = client.finish("late_output")
+    later = [client.poll(first["id"]).json() for _ in range(3)]
+    assert [answer["status"] for answer in later] == ["completed"] * 3
+    assert [first["data"], *[answer["data"] for answer in later[:2]]] == [None, [], {}]
+    assert client.fetch(later[2]).status_code == 200
+
+
+def test_the_output_is_described_in_an_unknown_way(client):
+    answer = client.finish("odd_shape")
+    assert "url" not in str(answer["data"])
+    assert answer["usage"]["cost_rub"] == 5
 
 
 def test_a_failure_taken_back(client):

@@ -8,6 +8,7 @@ import pytest
 import requests
 import urllib3
 
+from providers.sandbox.bill import Bill
 from providers.sandbox.server import SandboxServer
 from tests.providers.sandbox.conftest import PATIENCE
 from tests.site_process import wait_until
@@ -132,3 +133,14 @@ def test_what_cannot_be_billed_is_not_executed(client, tmp_path):
     reply = client.submit()
     assert reply.status_code == 503
     assert reply.json()["error"]["code"] == "SERVICE_UNAVAILABLE"
+
+
+def test_a_bill_that_cannot_be_written_is_refused(tmp_path, monkeypatch):
+    path, connect = tmp_path / "bill.sqlite3", sqlite3.connect
+    Bill(path).close()
+    read_only = f"file:{path}?mode=ro"
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda _, **options: connect(read_only, uri=True, **options)
+    )
+    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        Bill(path)
