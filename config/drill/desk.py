@@ -5,6 +5,7 @@ word a line, answers with one line of JSON. The drill itself opens no database.
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
@@ -45,6 +46,17 @@ class Desk:
 
 
 def _rows() -> dict[str, Any]:
+    """All as of one moment, since what staff do not read may come to its end meanwhile."""
+    from django.db import connection, transaction
+
+    with transaction.atomic():
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        return _rows_of_now()
+
+
+def _rows_of_now() -> dict[str, Any]:
     from jobs.models import Job
     from providers.models import Call
     from quotas.models import Account
@@ -53,14 +65,31 @@ def _rows() -> dict[str, Any]:
     for call in Call.objects.order_by("pk"):
         calls.setdefault(call.work, []).append(_call(call))
     jobs = Job.objects.select_related("attempt").prefetch_related("pictures", "events")
+    kept = _kept_for_staff()
     return {
-        "jobs": [_job(job, calls.pop(f"image:{job.pk}", [])) for job in jobs],
+        "jobs": [_job(job, calls.pop(f"image:{job.pk}", []), kept[job.pk]) for job in jobs],
         "accounts": dict(Account.objects.exclude(visitor=None).values_list("visitor", "pk")),
         "seats": _seats(),
     }
 
 
-def _job(job: Any, calls: list[dict]) -> dict[str, Any]:
+def _kept_for_staff() -> Counter[Any]:
+    """By job, each with its file, and only of calls that the alert names."""
+    from django.conf import settings
+    from django.utils import timezone
+
+    from jobs.models import UnreadResult
+    from jobs.telling import alarms
+
+    named = {trouble.subject for trouble in alarms.undelivered_results(timezone.now())}
+    found: Counter[Any] = Counter()
+    for kept in UnreadResult.objects.filter(resolved_at=None).select_related("call"):
+        is_there = (Path(settings.MEDIA_ROOT) / kept.file).exists()
+        found[kept.job_id] += is_there and f"{kept.call.provider} {kept.call_id}" in named
+    return found
+
+
+def _job(job: Any, calls: list[dict], kept: int) -> dict[str, Any]:
     attempt, events = job.attempt, sorted(job.events.all(), key=lambda event: event.pk)
     return {
         "id": str(job.pk),
@@ -82,6 +111,7 @@ def _job(job: Any, calls: list[dict]) -> dict[str, Any]:
         "calls": calls,
         "pictures": [picture.call_id for picture in job.pictures.all()],
         "shown": [_run_shown_by(picture.file) for picture in job.pictures.all()],
+        "kept": kept,
         "events": [event.name for event in events],
         "told": " > ".join(_told(event, job.created_at) for event in events),
     }
@@ -150,12 +180,19 @@ def _reservable(account: Any, now: datetime) -> int:
     return taken
 
 
+def _saves() -> Any:
+    """Those that move by themselves: what cannot be read waits for staff."""
+    from jobs.models import Stage
+
+    return Stage.objects.unfinished().filter(name="save").exclude(job__reason="unread")
+
+
 def _restless() -> dict[str, int]:
     """What still moves or will: nothing of it may be left when the drill reckons."""
     from django.conf import settings
     from django.utils import timezone
 
-    from jobs.models import Job, Stage
+    from jobs.models import Job
     from providers.lost import SKEW
     from providers.models import Call
 
@@ -164,7 +201,7 @@ def _restless() -> dict[str, int]:
     looked_for = now - (lag + SKEW + 4 * settings.SLOW_POLL_EVERY)
     return {
         "jobs": Job.objects.filter(state__in=["queued", "running"]).count(),
-        "stages": Stage.objects.unfinished().filter(name="save").count(),
+        "stages": _saves().count(),
         "calls": Call.objects.filter(state__in=["sending", "accepted"]).count(),
         "lost": Call.objects.filter(state="unknown", answer_by__gt=looked_for).count(),
         "changed": Job.objects.filter(changed_at__gt=now - timedelta(seconds=3)).count(),
@@ -172,10 +209,14 @@ def _restless() -> dict[str, int]:
 
 
 def _answer(word: str) -> Any:
+    from django.db import connection
+
     from config.drill import mutants
     from jobs.models import Job
 
     if word == "rows":
+        # The session may be one that began while the database was read-only.
+        connection.close()
         return _rows()
     if word == "restless":
         return _restless()
@@ -197,7 +238,7 @@ def main() -> None:
             said = _answer(line.strip())
         except DatabaseError as exc:
             connection.close()
-            said = {"error": type(exc).__name__}
+            said = {"error": f"{type(exc).__name__}: {exc}"}
         sys.stdout.write(json.dumps(said) + "\n")
         sys.stdout.flush()
 

@@ -132,6 +132,12 @@ def _believe_any_id() -> None:
     run_queries.names_same_run = lambda named, requested: True
 
 
+def _fail_empty_at_once() -> None:
+    from providers import ledger
+
+    ledger.has_waited_for_output = lambda call, now: True
+
+
 MUTANTS = (
     Mutant(
         "no-wall",
@@ -182,6 +188,12 @@ MUTANTS = (
         "ids are not compared",
         _believe_any_id,
         frozenset({"wrong picture"}),
+    ),
+    Mutant(
+        "no-grace",
+        "a completion without output is a failure at once",
+        _fail_empty_at_once,
+        frozenset({"lost result", "false failure"}),
     ),
 )
 NAMES = tuple(mutant.name for mutant in MUTANTS)

@@ -35,12 +35,12 @@ WIRE_ON_POLL = (
     *("no_id", "busy", "busy_after"),
     *FRAMED,
 )
-SWAPPED = ("swapped",) * 3
+SWAPPED = ("swapped",)
 WIRE_ON_FILE = ("reset_before", "reset_after", "cut", "interim", "unavailable")
 WIRE_ON_LIST = ("reset_before", "cut", "interim", "busy", "other_page", "answer_no_end")
 TOLD_LATE = ("json_5xx_executed", "failed_then_completed")
 # What shows a defect that no other fault does.
-DEALT_OFTEN = (*TOLD_LATE, "header_id", "wrong_id")
+DEALT_OFTEN = (*TOLD_LATE, "header_id", "wrong_id", "late_output", "odd_shape", "url_expires")
 HOOK_TRICKS = ("twice", "late", "swapped")
 
 
@@ -100,6 +100,14 @@ def _rounds(dice: Random, rounds: int) -> Iterator[Round]:
     told after the end of a job, since only then an ended attempt could be touched, and what is told
     in the headers alone."""
     deck: list[str] = []
+    # Each trouble has its turn before any comes again.
+    submits, polls, swaps, files, lists, hooks = (
+        _shuffled_for_ever(dice, troubles)
+        for troubles in (
+            *(WIRE_ON_SUBMIT, WIRE_ON_POLL, SWAPPED),
+            *(WIRE_ON_FILE, WIRE_ON_LIST, HOOK_TRICKS),
+        )
+    )
     customers = count()
     customer, left = 0, 0
     for number in range(rounds):
@@ -113,11 +121,11 @@ def _rounds(dice: Random, rounds: int) -> Iterator[Round]:
             number,
             fault,
             customer,
-            on_submit=_sometimes(dice, 0.25, WIRE_ON_SUBMIT),
-            on_poll=_sometimes(dice, 0.3, _on_poll(fault)),
-            on_file=_sometimes(dice, 0.15, WIRE_ON_FILE),
-            on_list=_sometimes(dice, 0.15, WIRE_ON_LIST),
-            on_hook=_sometimes(dice, 0.6, HOOK_TRICKS),
+            on_submit=_sometimes(dice, 0.25, submits),
+            on_poll=_sometimes(dice, 0.3, swaps if number % 2 and _is_delivered(fault) else polls),
+            on_file=_sometimes(dice, 0.15, files),
+            on_list=_sometimes(dice, 0.15, lists),
+            on_hook=_sometimes(dice, 0.6, hooks),
             refuses_fallback=dice.random() < (0.6 if fault in TOLD_LATE else 0.12),
         )
         if fault in TOLD_LATE and of_round.refuses_fallback:
@@ -135,15 +143,13 @@ def _deck(dice: Random) -> list[str]:
     return [card for part in parts for card in dice.sample(part, len(part))]
 
 
-def _on_poll(fault: str) -> tuple[str, ...]:
+def _is_delivered(fault: str) -> bool:
     """Only a run that ends with a picture can be taken for another that does."""
-    is_delivered = fault_named(fault).job == "ready"
-    return WIRE_ON_POLL + SWAPPED if is_delivered else WIRE_ON_POLL
+    return fault_named(fault).job == "ready"
 
 
-def _sometimes(dice: Random, share: float, troubles: tuple[str, ...]) -> str:
-    hit, chosen = dice.random() < share, dice.choice(troubles)
-    return chosen if hit else ""
+def _sometimes(dice: Random, share: float, troubles: Iterator[str]) -> str:
+    return next(troubles) if dice.random() < share else ""
 
 
 KILLS = {

@@ -22,6 +22,7 @@ from providers.sandbox.faults import FAULTS
 
 FAILING = {fault.name for fault in FAULTS if fault.call == "failed"}
 UNFETCHABLE = {fault.name for fault in FAULTS if fault.reason == "not_fetched"}
+UNREADABLE = {"odd_shape", "result_wrong_type"}
 CONTRADICTED = "json_5xx_executed"
 TAKEN_BACK = "failed_then_completed"
 STALE_HOOK = "hook_stale"
@@ -166,11 +167,18 @@ class Judge:
         )
 
     def may_be_in_doubt(self, job: Job) -> bool:
-        """The live call may have run, and nothing can tell."""
+        """The live call may have run, and nothing can tell; or it has, and staff must read it."""
+        if self.unread(job):
+            return True
         live = [call for call in job.calls if call.state == "unknown"]
         if not live or any(self.is_proven(job, run) for run in self._unnamed(job, live[0])):
             return False
         return live[0].model in SHARED or self._of_model[live[0].model] > 0
+
+    def unread(self, job: Job) -> list[Run]:
+        """Runs that a call of the job has ended with, and whose result nobody can read."""
+        ended = {call.reference for call in job.calls if call.state == "succeeded"}
+        return [run for run in self.runs_of(job) if run.fault in UNREADABLE and run.id in ended]
 
     def _unnamed(self, job: Job, call: Call) -> list[Run]:
         return [
@@ -196,6 +204,8 @@ class Judge:
             yield Wrong("doubt", job.id, f"in doubt although it could be told; {story(job)}")
         if self.must_deliver(job) and not is_delivered(job):
             yield Wrong("lost result", job.id, f"made, but {job.state}; {story(job)}")
+        if self.unread(job) and not was_kept(job):
+            yield Wrong("not kept", job.id, f"{job.state}, {job.kept} kept; {story(job)}")
         yield from self._executed_twice(job)
         yield from self._lies_without_fallback(job)
         yield from self._failed_without_proof(job)
@@ -322,8 +332,15 @@ def was_refused(job: Job, run: Run) -> bool:
     )
 
 
+def was_kept(job: Job) -> bool:
+    """For staff, in doubt, until the provider's retention is over."""
+    if "unread" not in job.events:
+        return False
+    return (job.state == "in_doubt" and job.kept > 0) or job.reason == "not_fetched"
+
+
 def has_picture(run: Run) -> bool:
-    return run.fault not in (FAILING - {TAKEN_BACK}) | UNFETCHABLE
+    return run.fault not in (FAILING - {TAKEN_BACK}) | UNFETCHABLE | UNREADABLE
 
 
 def is_near(call: Call, run: Run) -> bool:

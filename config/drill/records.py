@@ -70,6 +70,8 @@ class Job:
     shown: tuple[str, ...]
     """The run that each picture's file shows; empty where it shows none."""
     events: tuple[str, ...]
+    kept: int = 0
+    """Results that could not be read and are kept for staff, whom an alert tells of each call."""
     told: str = ""
     """The same with instants and codes, for a person to read."""
 

@@ -9,6 +9,7 @@ from config.drill.run import Outcome
 MUST_BE_NONE = {
     "wrong pictures": ("wrong picture",),
     "results lost": ("lost result",),
+    "unread and not kept": ("not kept",),
     "polled in silence": ("polled in silence",),
     "fetched in vain": ("fetched in vain",),
     "executed twice": ("executed twice",),

@@ -206,6 +206,8 @@ class Drill:
         assert self.desk
         self.say("quiet; reckoning")
         rows = self.desk.ask("rows")
+        if "error" in rows:
+            raise OSError(f"the rows cannot be read: {rows['error']}")
         audit = subprocess.run(
             processes.manage("audit", "--json", "--deep"),
             cwd=processes.ROOT,

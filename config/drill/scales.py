@@ -7,7 +7,7 @@ MOST_HELD = 2.5
 MOST_STOPPED = 4.0
 MOST_SPELL = 6.0
 # Whole seconds, as a Retry-After names them.
-SILENCE = 4
+SILENCE = 3
 LEAP = 6.0
 # Much longer than a lease, and than a ticker's duty: somebody else has taken over by then.
 POINT_SLEEPS = 8.0
@@ -28,7 +28,7 @@ SCALED = {
     "SEND_WITHIN": "3",
     "POLL_TIMEOUT": "3",
     "FETCH_TIMEOUT": "4",
-    "NO_OUTPUT_WAIT": "5",
+    "NO_OUTPUT_WAIT": "60",
     "RESULT_RETENTION": "180",
     "POOL_WAIT": "15",
     "ERROR_PAUSE": "0.5",

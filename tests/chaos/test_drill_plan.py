@@ -96,13 +96,14 @@ def test_the_drill_of_this_suite_hurts_in_every_way():
     for way in ("on_submit", "on_poll", "on_file", "on_list", "on_hook"):
         assert any(getattr(each, way) for each in rounds)
     wires = {wire for each in rounds for wire in (each.on_submit, each.on_poll)}
-    assert {"interim", "busy_after"} <= wires
+    assert "interim" in wires
     assert wires & FRAMINGS.keys()
     assert any(each.on_poll == "swapped" and not each.on_submit for each in rounds)
     told = {each.fault for each in rounds if not each.on_submit and not each.refuses_fallback}
     assert {"json_5xx_executed", "header_id"} <= told
     polled = {each.fault for each in rounds if not each.on_submit and not each.on_poll}
-    assert "wrong_id" in polled
+    assert {"wrong_id", "late_output", "poll_429_after"} <= polled
+    assert {"odd_shape", "url_expires"} <= {each.fault for each in rounds if not each.on_submit}
 
 
 def test_each_round_has_a_model_of_its_own():

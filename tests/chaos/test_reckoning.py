@@ -108,7 +108,18 @@ RIGHT = {
         refusals=(Refusal(1, AT + 6, AT + 7),),
     ),
 }
+UNREAD = replace(
+    JOB,
+    state="in_doubt",
+    reason="unread",
+    attempt=PENDING,
+    pictures=(),
+    shown=(),
+    events=("made", "unread"),
+)
+RIGHT["unread, kept for staff"] = books(replace(UNREAD, kept=1), replace(RUN, fault="odd_shape"))
 WRONG = {
+    "not kept": books(UNREAD, replace(RUN, fault="odd_shape")),
     "stuck": books(replace(JOB, state="running", attempt=PENDING, pictures=(), shown=())),
     "end": books(replace(JOB, state="not_confirmed", attempt=PENDING, pictures=(), shown=())),
     "doubt": books(IN_DOUBT, TWIN, RUN, taken=frozenset({("token", "gen_1")})),
@@ -175,6 +186,20 @@ def test_a_failure_that_nobody_told_is_false(fault):
 @pytest.mark.parametrize("shown", ["gen_2", ""])
 def test_a_picture_shows_the_run_of_its_own_call(shown):
     assert kinds_in(books(replace(JOB, shown=(shown,)))) == {"wrong picture"}
+
+
+def test_a_result_that_nobody_can_read_is_no_failure():
+    failed = replace(UNREAD, state="failed", kept=1, attempt=GIVEN_BACK)
+    assert kinds_in(books(failed, replace(RUN, fault="odd_shape"))) == {"not kept"}
+
+
+def test_what_nobody_read_until_the_retention_ended_gives_the_slot_back():
+    over = replace(UNREAD, state="failed", reason="not_fetched", attempt=GIVEN_BACK)
+    assert kinds_in(books(over, replace(RUN, fault="odd_shape"))) == set()
+
+
+def test_what_can_be_read_is_no_doubt_for_staff():
+    assert kinds_in(books(replace(UNREAD, kept=1))) == {"doubt", "lost result"}
 
 
 def test_a_slot_given_back_in_doubt_is_wrong_whatever_comes_later():
