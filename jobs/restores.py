@@ -13,20 +13,21 @@ from datetime import datetime
 
 from django.contrib.sessions.models import Session
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Max, Q
 from django_q.models import OrmQ
 
 from jobs import leases, outcomes
 from jobs.models import Heartbeat, Job, Lease, Stage
 from jobs.states import JobState
-from providers.models import Restore, SmokeTest
+from providers.models import Call, Restore, SmokeTest
 from quotas.models import Alert
 
 
 @transaction.atomic
 def take_over(*, backup_made_at: datetime | None, now: datetime) -> int:
     """How many jobs were cancelled. Call before any process of the site runs on the database."""
-    Restore.objects.create(restored_at=now, backup_made_at=backup_made_at)
+    last_call = Call.objects.aggregate(newest=Max("pk", default=0))["newest"]
+    Restore.objects.create(restored_at=now, backup_made_at=backup_made_at, last_call=last_call)
     OrmQ.objects.all().delete()
     Lease.objects.all().delete()
     Heartbeat.objects.all().delete()

@@ -197,6 +197,17 @@ def postpone_polls(calls: list[Call]) -> None:
     looked_at.bulk_update(calls, ["poll_at"], batch_size=200)
 
 
+def pursue_unasked(call: Call, now: datetime) -> bool:
+    """True for a call whose retention ended while nobody asked for it, as in a long outage or in an
+    old backup: it is pursued a little longer, since the provider may still have its result."""
+    lately = call.give_up_at - 2 * slow_interval(call, now)
+    if call.reference is None or (call.polled_at or call.sent_at) >= lately:
+        return False
+    call.give_up_at = now + ASKED_FOR
+    same = Call.objects.filter(pk=call.pk, poll_at__isnull=False)
+    return same.update(give_up_at=call.give_up_at) == 1
+
+
 def look_later(call: Call, now: datetime) -> None:
     """Whatever it is due for cannot be done; also past its retention it is not due at once."""
     Call.objects.filter(pk=call.pk).update(poll_at=now + slow_interval(call, now))

@@ -358,6 +358,8 @@ class Restore(models.Model):
     restored_at = models.DateTimeField()
     # Not known where the file was put back by hand.
     backup_made_at = models.DateTimeField(null=True, blank=True)
+    # The newest call that the backup knew.
+    last_call = models.BigIntegerField(default=0)
 
     def __str__(self) -> str:
         return f"restored {self.restored_at:%Y-%m-%d %H:%M}"

@@ -7,6 +7,7 @@ been asked in the place of another that failed.
 from datetime import datetime
 
 from django.conf import settings
+from django.db.models import Q
 
 from providers.models import Call, Restore
 
@@ -16,12 +17,14 @@ def last_restore_at() -> datetime | None:
 
 
 def is_before_restore(call: Call) -> bool:
-    """What became of it after the backup was made is not known: it may have been sent elsewhere."""
-    return Restore.objects.filter(restored_at__gte=call.sent_at).exists()
+    """What became of it after the backup was made is not known: it may have been sent elsewhere.
+    Told by the row's number, since another machine's clock may be behind."""
+    return Restore.objects.filter(last_call__gte=call.pk).exists()
 
 
 def hides_runs(call: Call, now: datetime) -> bool:
     """Runs without rows may stand beside those of this call, so that no key counts as exclusive:
     for LOST_RETENTION, and for good about calls that are older than the restore."""
-    lately = now - settings.LOST_RETENTION
-    return Restore.objects.filter(restored_at__gte=min(call.sent_at, lately)).exists()
+    since = min(call.sent_at, now - settings.LOST_RETENTION)
+    hiding = Q(restored_at__gte=since) | Q(last_call__gte=call.pk)
+    return Restore.objects.filter(hiding).exists()

@@ -161,3 +161,16 @@ class TestFiles:
 def test_the_instant_of_the_restore_is_kept(now):
     take_over(now)
     assert Restore.objects.get().restored_at == now + timedelta(seconds=60)
+
+
+def test_a_call_of_the_backup_leads_nowhere_although_the_clock_here_is_behind(
+    order, fake, spare, now, clock
+):
+    job = order()
+    engine.advance(job.pk)
+    take_over(now, seconds=-3600)
+    call = Call.objects.get()
+    # What the ticker does to a call that was sent later than now.
+    Call.objects.update(sent_at=now + DAY)
+    follow_poll(call, Failed(Why("provider"), cost=0), timezone.now())
+    assert rows.again(job).state == "failed"

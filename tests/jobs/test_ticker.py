@@ -12,6 +12,7 @@ from django.utils import timezone
 from jobs import engine, heartbeats, holders, leases, outcomes
 from jobs.models import Heartbeat, Job, Stage
 from jobs.ticker import Ticker, follow_poll, tick_once_if_alone, wake_due
+from providers import ledger
 from providers.answers import Failed, NoAnswer, Running, Unknown, Why
 from providers.models import Call
 from tests.fakes import made
@@ -105,12 +106,24 @@ def test_a_late_success_within_retention_is_delivered(running, ticker, fake, clo
 
 
 def test_at_the_end_of_retention_a_call_is_given_up(running, ticker, fake, clock, settings):
-    clock.shift(settings.RESULT_RETENTION + timedelta(seconds=1))
+    clock.shift(settings.RESULT_RETENTION)
+    round_of(ticker)
+    clock.shift(ledger.ASKED_FOR)
     round_of(ticker)
     job = Job.objects.select_related("attempt").get(pk=running.pk)
     assert (job.state, job.attempt.state) == ("not_confirmed", "pending")
     assert Call.objects.get().state == "given_up"
     assert Call.objects.get().poll_at is None
+
+
+def test_a_call_that_nobody_asked_for_until_its_retention_was_over_is_asked_for_first(
+    running, ticker, fake, clock, settings
+):
+    fake.polls["run-1"] = made()
+    clock.shift(settings.RESULT_RETENTION + timedelta(seconds=1))
+    round_of(ticker)
+    engine.advance(running.pk)
+    assert state_of(running) == "ready"
 
 
 def test_a_lost_submit_is_given_up_after_its_own_retention(clock, order, fake, ticker, settings):
