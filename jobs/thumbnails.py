@@ -16,10 +16,12 @@ from collections import OrderedDict
 from contextlib import suppress
 from pathlib import Path
 
+from PIL import Image
+
 from jobs import drawing, media
 from jobs.connections import give_back_connections
 from jobs.models import Picture
-from providers.pictures import open_upright
+from providers.pictures import TURNS, open_upright, orientation
 
 log = logging.getLogger(__name__)
 
@@ -114,8 +116,10 @@ def _draw_here(original: Path, most: tuple[int, int]) -> bytes:
 
 
 def _draw_apart(original: Path, most: tuple[int, int]) -> bytes:
-    script = Path(drawing.__file__)
-    command = [sys.executable, "-I", str(script), str(original), *map(str, (*most, MOST_BYTES))]
+    with Image.open(original) as image:
+        turn = TURNS.get(orientation(image), drawing.NO_TURN)
+    numbers = map(str, (*most, int(turn), MOST_BYTES))
+    command = [sys.executable, "-I", drawing.__file__, str(original), *numbers]
     try:
         drawn = subprocess.run(
             command,

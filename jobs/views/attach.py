@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from jobs import sightings, staff
+from jobs.connections import give_back_connections
 from jobs.sightings import Sighting
 from jobs.views.staff import ATTACH, Desk, ReasonForm, back_to, decide, lay_before, only_with
 from jobs.words import foresight, refusals
@@ -51,6 +52,7 @@ def attach(request: HttpRequest, pk: int) -> HttpResponse:
     refused = desk.refused or refusals.why_not_taken(call, reference)
     if refused:
         return lay_before(request, desk, form, refused=refused, status=409)
+    give_back_connections()
     sighting = sightings.look(call, reference, timezone.now())
     if refused := sightings.why_not(call, sighting):
         return lay_before(request, desk, form, refused=refused, status=409)

@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings as ours
 from PIL import Image
 
-from jobs import drawing, thumbnails
+from jobs import thumbnails
 from tests import rows
 
 MEGAPIXELS_80 = (10_000, 8_000)
@@ -96,9 +96,12 @@ def test_what_could_not_be_drawn_is_shown_whole_and_not_tried_again(
 ):
     picture = rows.ready(account, now).pictures.get()
     tries = []
-    monkeypatch.setattr(
-        drawing, "draw", lambda *_: tries.append(1) or (_ for _ in ()).throw(OSError)
-    )
+
+    def fail(*args, **options):
+        tries.append(1)
+        raise OSError
+
+    monkeypatch.setattr(thumbnails, "open_upright", fail)
     answers = [ana_client.get(f"/images/{picture.pk}/small") for _ in range(3)]
     assert {answer["Location"] for answer in answers} == {f"/images/{picture.pk}/file"}
     assert tries == [1]

@@ -70,6 +70,14 @@ def test_a_picture_lies_as_its_camera_held_it(ana_client, large, settings):
     assert Image.open(io.BytesIO(small(ana_client, large).content)).size == (20, 40)
 
 
+def test_a_large_webp_lies_as_browsers_show_it(ana_client, large, settings, monkeypatch):
+    monkeypatch.setattr(thumbnails, "LARGE", 0)
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.new("RGB", (40, 20)).save(settings.MEDIA_ROOT / large.file, "WEBP", exif=exif)
+    assert Image.open(io.BytesIO(small(ana_client, large).content)).size == (40, 20)
+
+
 def with_notes(type_: str, notes: bytes) -> bytes:
     out = io.BytesIO()
     Image.new("RGB", (40, 20)).save(out, type_, exif=notes)
