@@ -169,7 +169,7 @@ class Judge:
     def may_be_in_doubt(self, job: Job) -> bool:
         """The live call may have run, and nothing can tell; or it has, and staff must read it."""
         if self.unread(job):
-            return True
+            return job.reason == "unread"
         live = [call for call in job.calls if call.state == "unknown"]
         if not live or any(self.is_proven(job, run) for run in self._unnamed(job, live[0])):
             return False
