@@ -50,6 +50,7 @@ def apply(call: Call, news: News, now: datetime) -> Recorded:
     if isinstance(news, Done) and news.unread:
         _keep_answer(job, call, news.unread, now)
     recorded = calls.record(call_id=call.pk, news=news, now=now)
+    _clear_again(job)
     if recorded.late:
         _follow_late(job, recorded.call, now)
     elif recorded.changed:
@@ -199,7 +200,7 @@ def _deliver(job: Job, pictures: Sequence[Picture], now: datetime) -> None:
     if not changes.move(job.pk, JobState.READY, event="ready", now=now):
         changes.note(job.pk, event="another", now=now)
     gone = Account.objects.filter(pk=job.account_id, removal_asked_at__isnull=False)
-    if job.texts_removed_at or gone.exists():
+    if not job.prompt or gone.exists():
         wishes.remove_result(job.pk, now)
 
 
@@ -328,6 +329,14 @@ def _keep_answer(job: Job, call: Call, answer: str, now: datetime) -> None:
         unread.keep(job.pk, call, "answer", answer.encode("utf-8", "replace"), "answer", now)
     except NoRoom as exc:
         log.error("An answer cannot be kept: %s", exc)
+
+
+def _clear_again(job: Job) -> None:
+    """News that come after the texts of a former person were removed may bring words of theirs:
+    housekeeping removes those too, once nothing more is written about the call."""
+    if job.texts_removed_at:
+        Job.objects.filter(pk=job.pk).update(texts_removed_at=None)
+        Account.objects.filter(pk=job.account_id).update(removed_at=None)
 
 
 def _tell_staff(shift: Shift | None, now: datetime) -> None:

@@ -1,6 +1,7 @@
 """A person is deleted: what was theirs goes if staff want it to, and no ledger changes."""
 
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,11 @@ from django.urls import reverse
 from django.utils import timezone
 from django_q.models import Task
 
-from jobs import audit, changes, housekeeping, ticker
+from jobs import audit, changes, housekeeping, leases, outcomes, ticker
 from jobs.models import Deed, Job, Picture, StaffAction, Stage
 from jobs.people import deletion, removal
 from jobs.people.sign_in import bring_along
+from providers.answers import Artifact, Done
 from providers.models import Call
 from quotas import accounts
 from quotas.ledger import Refused, reserve
@@ -163,6 +165,23 @@ def test_a_late_picture_is_paid_and_kept_by_nobody(
     assert Call.objects.get().cost is not None
     assert not Picture.objects.exists()
     assert not any(path.is_file() for path in Path(site.MEDIA_ROOT).rglob("*"))
+
+
+@pytest.mark.parametrize("way", [rows.not_confirmed, rows.given_back, rows.failed_billed])
+@pytest.mark.parametrize("unread", ["", f"an answer about {MARK}"])
+def test_news_that_come_after_the_removal_are_removed_too(
+    account, delete, now, way, unread, django_capture_on_commit_callbacks
+):
+    job = way(account, now, prompt=MARK)
+    delete(remove=True)
+    later = now + 8 * DAY
+    with django_capture_on_commit_callbacks(execute=True):
+        housekeeping.tidy(later, seconds=20)
+        made = () if unread else (Artifact(url=f"http://127.0.0.1:1/{MARK}.png"),)
+        rows.news(job, Done(made, Decimal("5.00"), unread=unread), later)
+        outcomes.end_unfetched(leases.take(job.pk, later + DAY), later + DAY, code=MARK)
+        housekeeping.tidy(later + DAY, seconds=20)
+    assert places_of(MARK) == set()
 
 
 def test_a_call_in_doubt_is_pursued_to_its_end(account, delete, now):
