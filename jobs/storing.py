@@ -13,6 +13,8 @@ from pathlib import Path
 
 from django.conf import settings
 
+from jobs.synced_files import sync_folder
+
 PICTURES = "pictures"
 UNREAD = "unread"
 LEAST_ROOM = 64 * 1024
@@ -67,7 +69,7 @@ def store(name: str, content: bytes) -> None:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
         raise NoRoom(exc, len(content)) from exc
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def read_draft(name: str, sha256: str) -> bytes | None:
@@ -91,13 +93,3 @@ def _fill(descriptor: int, size: int) -> None:
             raise
     while size > 0:
         size -= os.write(descriptor, BLOCK[:size])
-
-
-def _sync_folder(folder: Path) -> None:
-    """A new name is on the disk once its folder is. A file system that cannot is left at that."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

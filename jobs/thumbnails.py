@@ -19,7 +19,7 @@ from pathlib import Path
 from PIL import Image
 
 from jobs import drawing, media
-from jobs.connections import give_back_connections
+from jobs.database.connections import give_back_connections
 from jobs.models import Picture
 from providers.pictures import TURNS, open_upright, orientation
 

@@ -29,8 +29,8 @@ from jobs.database.file import (
     read_mark,
     read_only_address,
     side_file,
-    sync_folder,
 )
+from jobs.synced_files import sync_folder
 
 Report = Callable[[str], object]
 DRAFT = ".restoring"

@@ -1,1 +1,1 @@
-"""The database itself: its file, its integrity, and what a restored one must not repeat."""
+"""The database itself: its file, its integrity, and the connections of a request."""

@@ -8,7 +8,6 @@ writes itself: the backup API the schema version, VACUUM INTO the change counter
 """
 
 import json
-import os
 import secrets
 import sqlite3
 from contextlib import closing, suppress
@@ -16,6 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from django.db import connection
+
+from jobs.synced_files import sync_folder, write_synced
 
 MAGIC = b"SQLite format 3\0"
 HEADER_BYTES = 100
@@ -114,30 +115,6 @@ def mark_start(file: Path) -> None:
         mark = read_mark(file)
         if mark.number == number:
             write_synced(note_file(file), json.dumps(asdict(mark)).encode())
-
-
-def write_synced(file: Path, content: bytes, *, mode: int = 0o600) -> None:
-    """Whole or not at all, also after a power cut."""
-    draft = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
-    try:
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as opened:
-            opened.write(content)
-            opened.flush()
-            os.fsync(opened.fileno())
-        os.replace(draft, file)
-    finally:
-        draft.unlink(missing_ok=True)
-    sync_folder(file.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Some file systems cannot, and are left at that."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _was_replaced(mark: Mark, note: Mark | None) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.contrib.auth import hashers
 
-from jobs.connections import give_back_connections
+from jobs.database.connections import give_back_connections
 
 AT_ONCE = min(4, max(1, (os.cpu_count() or 1) // 2))
 MOST_WAITING = 30

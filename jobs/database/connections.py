@@ -1,4 +1,4 @@
-"""A request's hold on the database."""
+"""The connections that a request holds."""
 
 from django.db import connections
 
