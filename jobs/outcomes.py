@@ -326,7 +326,7 @@ def _follow_late(job: Job, call: Call, now: datetime) -> None:
 def _keep_answer(job: Job, call: Call, answer: str, now: datetime) -> None:
     """A disk that takes nothing must not lose the end of the call: the save stage asks again."""
     try:
-        unread.keep(job.pk, call, "answer", answer.encode("utf-8", "replace"), "answer", now)
+        unread.keep_answer(job.pk, call, answer, now)
     except NoRoom as exc:
         log.error("An answer cannot be kept: %s", exc)
 

@@ -3,9 +3,7 @@
 Asked from outside without any limit, so one look a second answers everybody.
 """
 
-import os
 import secrets
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +17,7 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from jobs import heartbeats
+from jobs import heartbeats, storing
 from jobs.database.integrity import is_damage
 from jobs.models import Heartbeat
 
@@ -129,23 +127,13 @@ def _is_migrated() -> bool:
     return _migrated.is_set()
 
 
-def _has_room() -> bool:
-    """For the largest picture there may be. The file has no name, so nobody else finds it."""
-    settings.MEDIA_ROOT.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=settings.MEDIA_ROOT) as file:
-        file.write(b"room?")
-        file.flush()
-        disk = os.fstatvfs(file.fileno())
-    return disk.f_bavail * disk.f_frsize >= settings.FETCH_MAX_BYTES
-
-
 NEEDS = (
     Need("database", _answers, _("The database does not answer.")),
     Need("writes", _takes_writes, _("The database takes no writes, so nothing can be ordered.")),
     Need("migrations", _is_migrated, _("The database is not migrated.")),
     Need(
         "storage",
-        _has_room,
+        storing.has_room_for_largest,
         _("DATA_DIR has no room for pictures, or is not writable."),
         asks_database=False,
     ),

@@ -64,8 +64,8 @@ class History:
 
 
 @dataclass
-class Haul:
-    """What one run brought, by what is to become of it."""
+class Results:
+    """What one run fetched, by what is to become of it."""
 
     pictures: list[Fetched] = field(default_factory=list)
     unreadable: list[Unreadable] = field(default_factory=list)
@@ -95,14 +95,14 @@ def save(lease: StageLease) -> None:
     history = _history_of(lease.stage, call)
     try:
         storing.check_room(history.needs)
-        haul = _bring(call, history)
+        results = _bring(call, history)
         faultpoints.reach("result_fetched")
-        rows = _store(call, haul)
+        rows = _store(call, results)
     except NoRoom as exc:
         _wait_for_room(lease, call, exc, history)
         return
     faultpoints.reach("picture_written")
-    outlast(lambda: _conclude(lease, call, haul, rows, history))
+    outlast(lambda: _conclude(lease, call, results, rows, history))
     faultpoints.reach("picture_delivered")
     media.remove([history.draft] if history.draft else [])
 
@@ -122,24 +122,24 @@ def wake_where_room_is(now: datetime) -> None:
     waiting.filter(lease_token=None).update(due_at=now, woken_at=None, waiting_since=None)
 
 
-def _bring(call: Call, history: History) -> Haul:
-    haul = Haul()
+def _bring(call: Call, history: History) -> Results:
+    results = Results()
     if content := _content_of_draft(call, history):
-        haul.add(content)
-        return haul
+        results.add(content)
+        return results
     artifacts = calls.artifacts_of(call)
-    haul.answer_unread = unread.kept_of(call).filter(kind="answer", resolved_at=None).exists()
-    asked = not artifacts or not history.is_first
-    if asked:
-        artifacts = _newest(call, haul)
+    results.answer_unread = unread.kept_of(call).filter(kind="answer", resolved_at=None).exists()
+    has_polled = not artifacts or not history.is_first
+    if has_polled:
+        artifacts = _newest(call, results)
     got = [_fetch(call, artifact, history) for artifact in artifacts]
-    if not asked and any(isinstance(each, NotFetched) and each.expired for each in got):
-        newest = _newest(call, haul)
+    if not has_polled and any(isinstance(each, NotFetched) and each.expired for each in got):
+        newest = _newest(call, results)
         if newest != artifacts:
             got = [_fetch(call, artifact, history) for artifact in newest]
     for each in got:
-        haul.add(each)
-    return haul
+        results.add(each)
+    return results
 
 
 def _fetch(call: Call, artifact: Artifact, history: History) -> Got:
@@ -160,7 +160,7 @@ def _content_of_draft(call: Call, history: History) -> Got | None:
     return got if isinstance(got, Fetched) else None
 
 
-def _newest(call: Call, haul: Haul) -> list[Artifact]:
+def _newest(call: Call, results: Results) -> list[Artifact]:
     """By the provider's newest answer, which is free; or as far as it was known before."""
     now = timezone.now()
     if call.provider in poll_pauses.paused_until(now):
@@ -170,10 +170,9 @@ def _newest(call: Call, haul: Haul) -> list[Artifact]:
     if isinstance(answer, Failed):
         outcomes.apply(call, answer, now)
     elif isinstance(answer, Done):
-        haul.answer_unread = bool(answer.unread)
+        results.answer_unread = bool(answer.unread)
         if answer.unread:
-            job_id, content = job_id_of(call.work), answer.unread.encode("utf-8", "replace")
-            unread.keep(job_id, call, "answer", content, "answer", now)
+            unread.keep_answer(job_id_of(call.work), call, answer.unread, now)
         return calls.renew(call, answer.artifacts, now)
     elif isinstance(answer, NoAnswer):
         calls.note_answer(call, f"no answer: {answer.why.code or answer.why.text}")
@@ -190,42 +189,42 @@ def _poll(call: Call) -> Polled:
         return NoAnswer(Why("transport", text=type(exc).__name__))
 
 
-def _store(call: Call, haul: Haul) -> list[Picture]:
+def _store(call: Call, results: Results) -> list[Picture]:
     """Raises NoRoom. What was delivered of this call before is not delivered again."""
     had = set(Picture.objects.filter(call=call).values_list("sha256", flat=True))
     rows = []
-    for got in haul.pictures:
+    for got in results.pictures:
         row = picture_of(call, got)
         if row.sha256 not in had:
             storing.store(row.file, got.content)
             rows.append(row)
             had.add(row.sha256)
     now = timezone.now()
-    for bad in haul.unreadable:
+    for bad in results.unreadable:
         unread.keep(job_id_of(call.work), call, "file", bad.content, bad.why, now)
     return rows
 
 
 def _conclude(
-    lease: StageLease, call: Call, haul: Haul, rows: Sequence[Picture], history: History
+    lease: StageLease, call: Call, results: Results, rows: Sequence[Picture], history: History
 ) -> None:
     now = timezone.now()
     ends_at = (call.late_at or call.ended_at or now) + settings.RESULT_RETENTION
     is_over = now >= ends_at
     later = min(now + _fetch_delay(history), ends_at)
-    if haul.pictures or Picture.objects.filter(call=call).exists():
-        rest_at = later if haul.missing and not is_over else None
-        all_read = not (haul.unreadable or haul.answer_unread)
+    if results.pictures or Picture.objects.filter(call=call).exists():
+        rest_at = later if results.missing and not is_over else None
+        all_read = not (results.unreadable or results.answer_unread)
         if _deliver(lease, rows, now, rest_at=rest_at, all_read=all_read) and rest_at:
-            _note_failure(lease, call, haul, now)
+            _note_failure(lease, call, results, now)
     elif is_over:
-        outcomes.end_unfetched(lease, now, code=_code(haul))
-    elif haul.unreadable or not (haul.missing or haul.refused):
+        outcomes.end_unfetched(lease, now, code=_code(results))
+    elif results.unreadable or not (results.missing or results.refused):
         outcomes.hold_unread(lease, now, due_at=min(_unread_again(history, now), ends_at))
-    elif haul.missing:
-        _fetch_later(lease, call, haul, later, now)
+    elif results.missing:
+        _fetch_later(lease, call, results, later, now)
     else:
-        outcomes.end_unfetched(lease, now, code=_code(haul))
+        outcomes.end_unfetched(lease, now, code=_code(results))
 
 
 def _deliver(
@@ -244,15 +243,15 @@ def _deliver(
 
 
 def _fetch_later(
-    lease: StageLease, call: Call, haul: Haul, due_at: datetime, now: datetime
+    lease: StageLease, call: Call, results: Results, due_at: datetime, now: datetime
 ) -> None:
     if leases.release(lease, due_at=due_at):
-        _note_failure(lease, call, haul, now)
+        _note_failure(lease, call, results, now)
 
 
-def _note_failure(lease: StageLease, call: Call, haul: Haul, now: datetime) -> None:
-    hashes = [missing.sha256 for missing in haul.missing if missing.sha256]
-    facts: dict[str, object] = {"why": haul.missing[0].why, "call": call.pk}
+def _note_failure(lease: StageLease, call: Call, results: Results, now: datetime) -> None:
+    hashes = [missing.sha256 for missing in results.missing if missing.sha256]
+    facts: dict[str, object] = {"why": results.missing[0].why, "call": call.pk}
     if hashes:
         facts["sha256"] = hashes
     changes.note(lease.stage.job_id, event="fetch_failed", now=now, **facts)
@@ -302,9 +301,9 @@ def _unread_again(history: History, now: datetime) -> datetime:
     return now + min(max(age, UNREAD_LEAST), UNREAD_MOST)
 
 
-def _code(haul: Haul) -> str:
+def _code(results: Results) -> str:
     bad: list[Refused | NotFetched | Unreadable]
-    bad = [*haul.refused, *haul.missing, *haul.unreadable]
+    bad = [*results.refused, *results.missing, *results.unreadable]
     return bad[0].why if bad else "unread"
 
 

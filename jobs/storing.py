@@ -7,6 +7,7 @@ of how much is free answers for inodes, quotas, permissions and a read-only file
 import errno
 import hashlib
 import os
+import tempfile
 import uuid
 from contextlib import suppress
 from pathlib import Path
@@ -46,6 +47,17 @@ def check_room(size: int = LEAST_ROOM) -> None:
             draft.unlink(missing_ok=True)
     except OSError as exc:
         raise NoRoom(exc, size) from exc
+
+
+def has_room_for_largest() -> bool:
+    """Raises OSError where nothing can be written. For probes, every second: unlike `check_room` it
+    neither takes the room nor waits for the disk. The file has no name, so nobody else finds it."""
+    settings.MEDIA_ROOT.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=settings.MEDIA_ROOT) as file:
+        file.write(b"room?")
+        file.flush()
+        disk = os.fstatvfs(file.fileno())
+    return disk.f_bavail * disk.f_frsize >= settings.FETCH_MAX_BYTES
 
 
 def store(name: str, content: bytes) -> None:

@@ -36,6 +36,11 @@ def keep(job_id: uuid.UUID, call: Call, kind: str, content: bytes, why: str, now
     )
 
 
+def keep_answer(job_id: uuid.UUID, call: Call, answer: str, now: datetime) -> None:
+    """Raises NoRoom."""
+    keep(job_id, call, "answer", answer.encode("utf-8", "replace"), "answer", now)
+
+
 def kept_of(call: Call) -> QuerySet[UnreadResult]:
     return UnreadResult.objects.filter(call=call).order_by("pk")
 

@@ -58,7 +58,7 @@ def _forget(job_id: uuid.UUID, now: datetime, *, event: str) -> bool:
 
 
 def remove_pictures(job_ids: Collection[uuid.UUID]) -> None:
-    """With their files, the originals and the small ones, after the commit."""
+    """With what could not be read, and all their files, after the commit."""
     pictures = Picture.objects.filter(job__in=job_ids)
     found = pictures.values_list("pk", "file")
     files = [file for pk, original in found for file in (thumbnails.file_of(pk), original)]

@@ -9,7 +9,6 @@ pursued loses its prompt and pictures first, and what is written about its call 
 """
 
 import re
-import time
 import uuid
 from collections.abc import Iterable
 from datetime import datetime
@@ -20,9 +19,10 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from jobs import changes, media, wishes
+from jobs import changes, wishes
 from jobs.audit.findings import WorkOf
-from jobs.models import Event, Job, StaffAction, Stage, UnreadResult
+from jobs.batches import run_batches
+from jobs.models import Event, Job, StaffAction, Stage
 from jobs.states import ENDS, JobState
 from jobs.works import work_of
 from providers import ledger
@@ -56,14 +56,7 @@ def clear_batch(now: datetime) -> int:
 
 def run(now: datetime, *, seconds: float) -> bool:
     """True when there is more to do than the time allows."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        started = time.monotonic()
-        if not clear_batch(now):
-            return False
-        # Leaves SQLite's writer to others for half of the time.
-        time.sleep(time.monotonic() - started)
-    return True
+    return run_batches(partial(clear_batch, now), seconds=seconds)
 
 
 def clear_actions(actions: QuerySet[StaffAction]) -> None:
@@ -85,7 +78,6 @@ def _clear(job_ids: list[uuid.UUID], now: datetime) -> None:
     jobs = list(Job.objects.select_for_update().filter(pk__in=job_ids).order_by("pk"))
     resting = set(Job.objects.filter(_rests(), pk__in=job_ids).values_list("pk", flat=True))
     wishes.remove_pictures(job_ids)
-    _remove_unread(job_ids)
     for job in jobs:
         job.prompt, job.notice_due_at = "", None
         job.params = {name: job.params[name] for name in KEPT_PARAMS if name in job.params}
@@ -105,13 +97,6 @@ def _clear(job_ids: list[uuid.UUID], now: datetime) -> None:
     about = Q(job__in=job_ids) | Q(call__work__in=works)
     clear_actions(StaffAction.objects.filter(about).exclude(reason=REMOVED))
     ledger.clear_texts(works)
-
-
-def _remove_unread(job_ids: list[uuid.UUID]) -> None:
-    unread = UnreadResult.objects.filter(job__in=job_ids)
-    files = list(unread.values_list("file", flat=True))
-    unread.delete()
-    transaction.on_commit(partial(media.remove, files))
 
 
 def _clear_events(job_ids: Iterable[uuid.UUID]) -> None:

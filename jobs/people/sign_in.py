@@ -6,15 +6,16 @@ Each arrow may be a death. The unfinished rest is always "jobs on an account tha
 this one". The next sign-in, a task of the queue and housekeeping all continue it.
 """
 
-import time
 import uuid
 from datetime import datetime
+from functools import partial
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef
 
 from jobs import queue
+from jobs.batches import run_batches
 from jobs.models import Job, JobQuerySet
 from quotas import ledger, moving
 from quotas.models import Account, Attempt
@@ -41,14 +42,7 @@ def continue_move(account_id: int, now: datetime, *, seconds: float) -> bool:
     """True when jobs are left for another run."""
     account = Account.objects.get(pk=account_id)
     _move_todays_attempts(account, now)
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        started = time.monotonic()
-        if not move_batch(account):
-            return False
-        # Leaves SQLite's writer to others for half of the time.
-        time.sleep(time.monotonic() - started)
-    return True
+    return run_batches(partial(move_batch, account), seconds=seconds)
 
 
 def left_behind(account: Account) -> JobQuerySet:

@@ -15,7 +15,7 @@ import pytest
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db.migrations.executor import MigrationExecutor
 
-from jobs import readiness
+from jobs import readiness, storing
 from jobs.models import Heartbeat
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock", "fresh")]
@@ -99,7 +99,7 @@ def test_nothing_more_is_asked_of_a_database_that_is_away(broken, monkeypatch):
 def test_a_disk_without_room_for_a_picture_is_missing(client, alive, monkeypatch):
     alive()
     full = SimpleNamespace(f_bavail=1, f_frsize=4096)
-    monkeypatch.setattr(readiness.os, "fstatvfs", lambda _: full)
+    monkeypatch.setattr(storing.os, "fstatvfs", lambda _: full)
     missing = client.get("/readyz").json()["missing"]
     assert missing == ["DATA_DIR has no room for pictures, or is not writable."]
 
