@@ -7,7 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config import env
 from providers.accounts import ProviderAccount
 
-# ALLOWANCES names these beside accounts.
+# ALLOWANCES has entries of these names, next to those of accounts.
 RESERVED = ("mail", "storage", "database")
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 

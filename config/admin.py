@@ -1,8 +1,8 @@
 """Users and groups in the admin. Only superusers hand out permissions.
 
-Whoever may change users manages ordinary people: names, e-mail, password, whether they may sign in.
-Staff and superusers are changed, deleted and given a password by superusers alone, or a permission
-to manage accounts would be a permission to do everything.
+A permission to change users covers ordinary people: names, e-mail, password, whether they may sign
+in. Only superusers change or delete staff and superusers or set their passwords: otherwise a
+permission to manage accounts would be a permission to do everything.
 """
 
 from typing import Any, cast
@@ -72,7 +72,7 @@ class GroupsAdmin(GroupAdmin):
 
 
 def may_manage(manager: AbstractUser | AnonymousUser, person: User | None) -> bool:
-    """None stands for people in general."""
+    """`person` is None where people in general are meant."""
     is_ordinary = person is None or not (person.is_staff or person.is_superuser)
     return is_ordinary or manager.is_superuser
 

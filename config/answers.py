@@ -39,7 +39,7 @@ class _Answer:
         self._place: Place | None = None
 
     async def send(self, message: Message) -> None:
-        """Raises CancelledError where nobody reads: to Django the client has left."""
+        """Raises CancelledError when the reader is given up: to Django the client has left."""
         if not message.get("more_body", False):
             await self._send(message)
             return

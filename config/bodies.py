@@ -99,8 +99,8 @@ class _Body:
             await _refuse(self._send, TOO_MANY if self._lost_place else TOO_SLOW)
             return None
         if message["type"] != "http.request":
-            # The client left, or what it sent is no body by HTTP: the server does not say which,
-            # and would answer 500 where nothing is answered.
+            # The client left, or sent a malformed body: the server does not tell these apart, and
+            # would answer 500 if the application did not answer.
             await _refuse(self._send, UNREADABLE)
             return None
         self._pieces += 1

@@ -1,8 +1,8 @@
-"""What a browser may keep. A page is one person's own: whoever comes after them on the same machine
-must not see it, neither from the cache nor by the Back button.
+"""What a browser may keep. A page belongs to one person: the next person on the same machine must
+not see it, neither from the cache nor by the Back button.
 
 `no-store` is what keeps a page out of a browser's back/forward cache; `Clear-Site-Data` does not.
-A part that htmx asked for is shown by no Back button. It is asked for anew each time.
+The Back button never shows a part that htmx requested. It is requested again each time.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ PART = "private, no-cache"
 
 @sync_and_async_middleware
 def keep_no_page(get_response: Callable):
-    """Outside of all that may answer, so that errors have it too. A view's own word stands."""
+    """Outermost, so that error pages have it too. A header that the view has set is kept."""
 
     async def later(request: HttpRequest) -> HttpResponse:
         return _with_caching(request, await get_response(request))

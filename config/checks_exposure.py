@@ -50,8 +50,8 @@ def check_data_dir(**kwargs: object) -> list[CheckMessage]:
 
 
 def is_open_to_others(folder: Path) -> bool:
-    """Also where they may only enter it: the names of the files in it are known. A folder that
-    nobody else can reach is closed, whatever its own mode."""
+    """Also if they may only enter it, since the names of its files are known. A folder whose
+    parents are closed to others is closed, regardless of its own mode."""
     try:
         parents = folder.resolve().parents
         can_be_reached = all(parent.stat().st_mode & MAY_ENTER for parent in parents)
@@ -62,7 +62,7 @@ def is_open_to_others(folder: Path) -> bool:
 
 @register()
 def check_spending(**kwargs: object) -> list[CheckMessage]:
-    """Test pictures cost nothing, whatever their price is set to."""
+    """Test pictures cost nothing, even if they have a price."""
     uncapped: dict[str, str] = {}
     for offer in [*registry.offers(), *registry.fallback_offers()]:
         account = settings.PROVIDER_ACCOUNTS.get(offer.provider)

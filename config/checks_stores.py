@@ -21,7 +21,7 @@ def check_certificates(**kwargs: object) -> list[CheckMessage]:
             found.append(Error(message, PEM, id="counterfoil.E014"))
     if settings.SANDBOX_CERTFILE and settings.SANDBOX_KEYFILE:
         try:
-            # With a password, since OpenSSL would ask the terminal for one.
+            # With a password, since OpenSSL would prompt for one.
             ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
                 settings.SANDBOX_CERTFILE, settings.SANDBOX_KEYFILE, password=""
             )

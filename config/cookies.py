@@ -46,7 +46,7 @@ def _is_usable(name: str, value: str) -> bool:
 
 def _remove(names: list[str], response: HttpResponseBase) -> HttpResponseBase:
     """The answer may have set a new one already. A cookie under a name that is no token cannot be
-    named in an answer, and is nobody's."""
+    named in an answer, and no part of the site uses it."""
     for name in names:
         if NAME.fullmatch(name) and name not in response.cookies:
             response.delete_cookie(name, samesite="Lax")

@@ -1,5 +1,5 @@
-"""The data folder: database, media, collected static files and the secret key. It is for the
-account of the site alone: who reads it can be anybody on the site."""
+"""The data folder: database, media, collected static files and the secret key. Only the account of
+the site may read it: its content lets a reader sign in as any user."""
 
 import os
 import secrets

@@ -22,7 +22,7 @@ OF_REQUEST = frozenset({"REQUEST_METHOD", "PATH_INFO", "CONTENT_TYPE", "CONTENT_
 
 
 class Masked:
-    """Stands for a value of that type."""
+    """Shows the type of a value in its place."""
 
     def __init__(self, value: object) -> None:
         self.name = type(value).__name__

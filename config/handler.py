@@ -2,7 +2,7 @@
 
 Django keeps a thread for each request until its response has been sent, and the thread keeps its
 connection of the pool. A client that reads slowly would hold both. So they are given back before
-the first byte of a response that goes out in pieces; one that goes out at once waits for nobody.
+the first byte of a response that goes out in pieces; one that goes out at once waits for no reader.
 """
 
 import asyncio

@@ -15,7 +15,7 @@ from config.db.postgresql.sessions import ends_session
 
 REFUSALS_A_MINUTE = 60
 HOOK = re.compile(r"(/hooks/+[^/\s]*)/\S+")
-# A password, a path or a query of an address may be a secret; its host tells enough.
+# A password, a path or a query of an address may be a secret; its host is enough for a log.
 SCHEME = r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://)"
 ADDRESS = re.compile(SCHEME + r"""(?:[^\s/?#"']*@)?([^\s/?#"'@]+)[/?#][^\s"']*""")
 PASSWORD = re.compile(SCHEME + r"""[^\s/?#"']*@""")
@@ -79,7 +79,7 @@ def _lines(error: BaseException | None) -> Iterator[str]:
 
 
 def _shorten_outage(record: logging.LogRecord) -> None:
-    """A database that is away says the same in every place: there is nothing to trace."""
+    """An unreachable database raises the same error everywhere: a traceback adds nothing."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, (OperationalError, InterfaceError)) or ends_session(
         error and error.__cause__

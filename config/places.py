@@ -1,7 +1,7 @@
 """Places for what takes long: a bounded number in all, and for each network.
 
 Beyond the bound the oldest gives way. An honest client needs its place for a moment, so a crowd
-that keeps its places for as long as it may displaces itself, and nobody else is refused.
+that keeps its places for as long as it may displaces itself and no other client.
 """
 
 from collections import defaultdict

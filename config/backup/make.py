@@ -1,4 +1,4 @@
-"""Making a backup beside a site at work."""
+"""Making a backup while the site runs."""
 
 import hashlib
 import os
@@ -21,7 +21,7 @@ from jobs.database import integrity
 from jobs.database.file import COPIED, database_file, read_mark, read_only_address
 
 LEFT_OUT = "thumbnails"
-"""They are drawn anew when somebody looks."""
+"""They are drawn again when they are next viewed."""
 
 
 def make_backup(path: Path, report: Callable[[str], object]) -> Manifest:
@@ -81,7 +81,7 @@ def _fill(folder: Path, report: Callable[[str], object]) -> Manifest:
 
 
 def copy_database(source: Path, target: Path, *, is_alone: bool = False) -> None:
-    """By SQLite's backup API, in one step: in several, each commit of the site would begin it anew.
+    """By SQLite's backup API, in one step: in several, each commit of the site would restart it.
     The copy is one file, readable by its owner alone."""
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     address = read_only_address(source, is_alone=is_alone)
@@ -90,14 +90,14 @@ def copy_database(source: Path, target: Path, *, is_alone: bool = False) -> None
         closing(sqlite3.connect(target, isolation_level=None)) as copy,
     ):
         original.backup(copy)
-        # Without a `-wal` of its own, and known as a copy where somebody puts it back by hand.
+        # Without a `-wal` of its own, and recognised as a copy if it is put back by hand.
         copy.execute("PRAGMA journal_mode=DELETE")
         copy.execute(f"PRAGMA user_version = {COPIED}")
     assert read_mark(target).number == COPIED
 
 
 def mark_secret_key() -> str:
-    """Tells one key from another, and nothing about it."""
+    """Tells keys apart and reveals nothing about them."""
     return salted_hmac("backup", "secret key", algorithm="sha256").hexdigest()[:16]
 
 

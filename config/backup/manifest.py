@@ -60,7 +60,7 @@ def write(folder: Path, manifest: Manifest) -> None:
 
 
 def read(folder: Path) -> Manifest:
-    """Raises Failed for what is no backup, or one whose manifest was changed."""
+    """Raises Failed if the folder is not a backup, or if its manifest was changed."""
     path = folder / NAME
     try:
         content = json.loads(path.read_bytes())

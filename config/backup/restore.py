@@ -141,7 +141,7 @@ def _refuse_to_replace(target: Path, options: Options) -> None:
 
 
 def _make_draft(source: Path, target: Path, found: Manifest, number: int, report: Report) -> Path:
-    """The whole new database beside the old one: migrated, and with nothing left to be repeated."""
+    """The whole new database, next to the old one: migrated and taken over."""
     draft = target.with_name(target.name + DRAFT)
     _remove_with_side_files(draft)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -216,7 +216,7 @@ def _put_in_place(draft: Path, target: Path, report: Report) -> None:
 
 def _keep_aside(target: Path) -> Path:
     """Under another name, and complete without a `-wal`: a kill between here and the rename leaves
-    the old database as it was. What cannot be made so is kept with what lies beside it."""
+    the old database as it was. If that fails, its side files are kept with it."""
     aside = target.with_name(f"{target.name}.before-{timezone.now():%Y%m%dT%H%M%SZ}")
     if not _is_settled(target):
         for suffix in SIDE_FILES:
@@ -228,8 +228,8 @@ def _keep_aside(target: Path) -> Path:
 
 
 def _is_settled(target: Path) -> bool:
-    """SQLite changes the journal mode only where it can carry the `-wal` into the file and nobody
-    else has the database open."""
+    """True once the file holds every commit. SQLite changes the journal mode only if it can write
+    the `-wal` into the file and no other process has the database open."""
     try:
         if check_file(target):
             return False

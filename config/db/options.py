@@ -1,5 +1,5 @@
-"""How the site connects to PostgreSQL. What the query of DATABASE_URL says wins, where it is the
-operator's to decide."""
+"""How the site connects to PostgreSQL. Options in the query of DATABASE_URL take precedence, except
+for those that the site depends on."""
 
 from psycopg import IsolationLevel
 

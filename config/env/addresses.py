@@ -88,7 +88,7 @@ def read_secret_url(name: str) -> str:
 
 def _parse(name: str, text: str, schemes: Sequence[str], *, inner: bool = False) -> Address:
     shapes = " or ".join(f"{scheme}://..." for scheme in schemes)
-    # What stands before an @ may be a password, and a reason may repeat it.
+    # The part before an @ may be a password, and a reason may repeat it.
     is_secret = "@" in text
     try:
         address = parse_url(text, inner=inner)

@@ -28,7 +28,7 @@ def mistyped_names() -> list[tuple[str, str]]:
 
 
 def load_dotenv(path: Path) -> None:
-    """Lines `NAME=value` of a `.env` file; what the environment already says wins."""
+    """Lines `NAME=value` of a `.env` file; variables that are already set take precedence."""
     if not path.is_file():
         return
     found: dict[str, str] = {}

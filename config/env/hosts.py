@@ -1,7 +1,7 @@
 """Host names and addresses as browsers send them: ASCII, lower case, IPv6 in canonical form.
 
 Browsers follow UTS 46 and the URL standard, which allow more than IDNA 2008, such as emoji. A
-ValueError says what is wrong, in words for the operator.
+ValueError has a text for the operator.
 """
 
 import re
@@ -47,7 +47,7 @@ class Address:
 
 
 def bracketed(host: str) -> str:
-    """As it stands in a URL and in the Host header."""
+    """As in a URL and in the Host header."""
     return f"[{host}]" if ":" in host else host
 
 
@@ -94,7 +94,7 @@ def _split_port(netloc: str) -> tuple[str, int | None]:
     if not colon or netloc.endswith("]"):
         return netloc, None
     if ":" in host and not host.endswith("]"):
-        raise ValueError("an IPv6 address stands in brackets, as in http://[2001:db8::5]:8000")
+        raise ValueError("an IPv6 address needs brackets, as in http://[2001:db8::5]:8000")
     if not port:
         return host, None
     if not PORT.fullmatch(port) or not 1 <= int(port) <= 65535:

@@ -66,7 +66,7 @@ def _allowed_bytes(name: str, said: str) -> tuple[int, str]:
 
 
 def read_money(name: str) -> tuple[Decimal, str] | None:
-    """`500.00 RUB` as (amount, currency); None when nothing is said."""
+    """`500.00 RUB` as (amount, currency); None if it is not set."""
     said = read_str(name)
     return _money(name, said, most=MOST_MONEY) if said else None
 

@@ -51,7 +51,7 @@ def read_str(name: str, default: str = "") -> str:
 
 
 def _checked(name: str, value: str) -> str:
-    """Such a character is pasted by accident and seen by nobody."""
+    """Such a character is pasted by accident and is invisible."""
     if not value.isprintable():
         raise ImproperlyConfigured(f"{name} holds a line break or an invisible character")
     return value
@@ -122,7 +122,7 @@ def read_seconds(name: str, default: float, *, least: float = 0.01, most: float 
 
 
 def read_lag(name: str) -> timedelta | None:
-    """Seconds, or None when nothing is said: nobody knows."""
+    """Seconds; None if it is not set, since then the lag is not known."""
     return timedelta(seconds=read_seconds(name, 0)) if read_str(name) else None
 
 
@@ -141,5 +141,5 @@ def read_words(name: str, default: str = "") -> list[str]:
 
 
 def read_models(name: str, default: str = "") -> list[str]:
-    """`provider:model, ...`, each once, in the order in which they stand first."""
+    """`provider:model, ...`, without duplicates, in the order given."""
     return list(dict.fromkeys(read_words(name, default)))

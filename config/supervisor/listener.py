@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-# A client whose window stays closed for so long is hung up on by the system.
+# The system closes the connection of a client whose window stays closed for so long.
 UNREAD_FOR = 60
 # The system keeps this much for a reader beyond what is on its way, not megabytes.
 UNSENT_BYTES = 256 * 1024
@@ -22,7 +22,7 @@ def bound_readers() -> None:
 
 
 def hang_up_on(clients: set[tuple[str, int]]) -> None:
-    """Ends the connections to these peers, whatever is still to be written to them."""
+    """Ends the connections to these peers, even with data still to be written to them."""
     for each in _tcp_sockets():
         with each, suppress(OSError):
             if each.getpeername()[:2] in clients:

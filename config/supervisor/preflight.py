@@ -110,7 +110,7 @@ def check_port(name: str, host: str, port: int) -> None:
 
 
 def check_database_file(records: Records) -> bool:
-    """Before anything opens it: that would carry whatever lies beside it into the file."""
+    """Before anything opens it: that would write the `-wal` next to it into the file."""
     file = database_file()
     if file is None:
         return False
@@ -134,7 +134,7 @@ def refuse_malformed(file: Path, *, is_suspect: bool) -> None:
     if faults:
         raise Refused(
             f"{file} is malformed ({first_line(Exception(faults[0]))}): restore a backup with"
-            " manage.py restore, and keep a copy of the file and of what lies beside it"
+            " manage.py restore, and keep a copy of the file and of its side files"
         )
 
 

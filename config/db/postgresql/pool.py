@@ -1,6 +1,6 @@
 """The web process's pool of sessions.
 
-Checking a session out costs one round trip, which also asks whether it may write. A server that
+Checking a session out costs one round trip, which also shows whether it may write. A server that
 was demoted answers every question but that one.
 """
 

@@ -52,6 +52,6 @@ def configure(connection: psycopg.Connection) -> None:
 
 
 def is_pooled(connection: psycopg.Connection) -> bool:
-    """A pooler such as PgBouncer stands in between: it answers with a process id of its own."""
+    """A pooler such as PgBouncer is in between: its handshake has a process id of its own."""
     row = connection.execute("SELECT pg_backend_pid()").fetchone()
     return row is not None and row[0] != connection.info.backend_pid

@@ -1,4 +1,4 @@
-"""`manage.py backup PATH`: the database, the pictures and the secret key, beside a site at work."""
+"""`manage.py backup PATH`: the database, the pictures and the secret key, while the site runs."""
 
 import os
 from argparse import ArgumentParser
@@ -15,14 +15,14 @@ from jobs.outages import describe
 
 
 class Command(BaseCommand):
-    help = "Write a backup into a new or empty folder. May run beside a site at work."
+    help = "Write a backup into a new or empty folder. May run while the site runs."
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("path", type=Path, help="a new or empty folder")
 
     def handle(self, **options: Any) -> None:
-        # Whatever is written holds prompts, pictures or a key.
+        # Every file that is written holds prompts, pictures or a key.
         os.umask(0o077)
         try:
             made = make_backup(options["path"], self.stdout.write)

@@ -35,7 +35,7 @@ class Command(BaseCommand):
         chosen = Options(
             replaces_database=options["replace"], database_is_restored=options["database_restored"]
         )
-        # Whatever is written holds prompts, pictures or a key.
+        # Every file that is written holds prompts, pictures or a key.
         os.umask(0o077)
         try:
             restore_backup(options["path"], chosen, self.stdout.write)

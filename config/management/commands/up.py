@@ -24,7 +24,7 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def handle(self, *args: object, **options: object) -> None:
-        # For the children too: whatever any of them writes is for this account alone.
+        # Inherited by the children: only this account may read the files that any of them writes.
         os.umask(0o077)
         data_dir.close_to_others(settings.DATA_DIR)
         records = Records(settings.DATA_DIR)
