@@ -39,7 +39,7 @@ def note(job_id: uuid.UUID, *, event: str, now: datetime, **facts: object) -> No
 
 
 def note_all(job_ids: Sequence[uuid.UUID], *, event: str, now: datetime) -> None:
-    """Of many jobs that nobody looks at. Within the caller's transaction."""
+    """Of many jobs, without waking live pages. Within the caller's transaction."""
     Job.objects.filter(pk__in=job_ids).update(version=F("version") + 1, changed_at=now)
     Event.objects.bulk_create([Event(job_id=pk, name=event, at=now, facts={}) for pk in job_ids])
 

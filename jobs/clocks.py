@@ -1,8 +1,8 @@
 """After the clock was set back, nothing waits for longer than it ever waits.
 
-An instant that was written while the clock was ahead lies too far ahead once it is right again:
-work would rest for hours or years. So every column that something waits for is listed here, with
-the longest time ahead that it is ever written. The ticker pulls back what lies further ahead.
+An instant that was written while the clock was ahead is too far ahead once it is right again: work
+would rest for hours or years. So every column that something waits for is listed here, with the
+longest time ahead that it is ever written. The ticker pulls back what is further ahead.
 
     a call that was sent later than now ──> looked at now, and for its whole retention from now on;
                                             no list proves anything about it (`Call.key_mark`)
@@ -60,7 +60,7 @@ class Wait:
 
 UNFINISHED = Q(done_at=None)
 PURSUED = Q(poll_at__isnull=False)
-# Not set aside, and not told to wait for longer than its turn.
+# Neither set aside nor waiting for longer than its turn.
 QUEUED = Q(name="generate", job__state="queued", tries=0)
 # The others rest until their retention ends (`ledger.rest_lost`).
 LOOKED_AT_OFTEN = (

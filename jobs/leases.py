@@ -86,8 +86,8 @@ def wait_for_room(lease: StageLease, *, since: datetime, due_at: datetime) -> bo
 
 
 def save_now(call_ids: Iterable[int], now: datetime) -> list[uuid.UUID]:
-    """Make the save of these calls due, also one that ended without a picture; whose jobs they
-    are. One that is just being run is left alone."""
+    """Make the save of these calls due, also one that ended without a picture; return their jobs.
+    One that is just being run is left alone."""
     idle = Stage.objects.filter(name="save", call__in=call_ids, lease_token=None)
     ended_well = Q(done_at__isnull=False) & (
         Q(call__pictures__isnull=False) | Q(job__result_deleted_at__isnull=False)
@@ -106,7 +106,7 @@ def finish(lease: StageLease, now: datetime) -> bool:
 
 
 def end_save(call: Call, now: datetime) -> bool:
-    """End the save of a call whoever runs it; False for a call without one."""
+    """End the save of a call, even while it is being run; False for a call without one."""
     saves = Stage.objects.filter(name="save", call=call)
     saves.unfinished().update(**FREE, due_at=None, done_at=now, tries=0)
     return saves.exists()
@@ -199,7 +199,7 @@ def take_duty(
 
 
 def duty_elsewhere(name: str, now: datetime, longest: timedelta) -> Lease | None:
-    """The duty of another site or machine; None where nobody holds it, or its holder is dead."""
+    """The duty of another site or machine; None if it is free, or its holder is dead."""
     lease = Lease.objects.filter(name=name, until__range=those_ahead(now, longest)).first()
     return None if lease is None or holders.is_surely_dead(lease.holder) else lease
 

@@ -236,7 +236,7 @@ class Picture(models.Model):
 
 class UnreadResult(models.Model):
     """What was paid for and could not be shown: a whole answer, or a file that came with it. The
-    content lies in a file, written and synced before its row (`jobs.unread`)."""
+    content is in a file, written and synced before its row (`jobs.unread`)."""
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="unread_results")
     call = models.ForeignKey(Call, on_delete=models.PROTECT, related_name="unread_results")

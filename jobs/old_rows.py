@@ -1,6 +1,6 @@
 """Rows that nothing needs any more once they are old, by table; and what bounds every other table.
 
-A table that is in neither list fails a test: it would grow without anybody having decided so.
+A table that is in neither list fails a test: it would grow without a decision.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def sessions(now: datetime) -> QuerySet:
 
 def spent_visitors(now: datetime) -> QuerySet:
     """Accounts that a sign-in closed, of browsers that had nothing: a form of theirs that was on
-    its way has been refused by now. Whoever comes with that id later is a new visitor."""
+    its way has been refused by now. A browser that sends that id later is a new visitor."""
     closed = Account.objects.filter(moved_to__isnull=False, closed_at__lte=now - A_DAY)
     for model in (Job, Attempt, Grant, Newcomer, StaffAction):
         closed = closed.filter(~Exists(model._base_manager.filter(account=OuterRef("pk"))))

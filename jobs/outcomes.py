@@ -38,7 +38,7 @@ from quotas.states import AttemptState
 log = logging.getLogger(__name__)
 
 UNREAD = "unread"
-"""The reason of a job in doubt whose result was made and cannot be read."""
+"""The reason of a job in doubt: its result was made and cannot be read."""
 # Closed for so long that no turn will come.
 HOPELESS = frozenset({"auth", "balance", "cap"})
 
@@ -133,8 +133,8 @@ def mark_overdue(call: Call, now: datetime) -> bool:
 
 
 def await_output(call: Call, answer: NoOutput, now: datetime) -> None:
-    """Complete, but nothing is listed: asked again for a while, and failed with its cost if there
-    is nothing even then. Without anything listed now, a result that was listed before stands."""
+    """Complete, but nothing is listed: polled again for a while, and failed with its cost if there
+    is nothing even then. A result that was listed before remains valid."""
     calls.note_answer(call, "complete, no output")
     if call.state == CallState.SUCCEEDED:
         return
@@ -324,7 +324,7 @@ def _follow_late(job: Job, call: Call, now: datetime) -> None:
 
 
 def _keep_answer(job: Job, call: Call, answer: str, now: datetime) -> None:
-    """A disk that takes nothing must not lose the end of the call: the save stage asks again."""
+    """A full disk must not lose the end of the call: the save stage polls for the answer again."""
     try:
         unread.keep_answer(job.pk, call, answer, now)
     except NoRoom as exc:
@@ -376,7 +376,7 @@ def _open_save(job: Job, call: Call, now: datetime) -> None:
 
 
 def _others(job: Job, call: Call) -> list[Candidate]:
-    # After the backup another may have been asked and paid already.
+    # After the backup another provider may already have been used and paid.
     if restores.is_before_restore(call):
         return []
     return pool.candidates(chosen_offer(job), list(Call.objects.of_work(call.work)))

@@ -83,7 +83,7 @@ def _open_somewhere(lease: StageLease, now: datetime) -> Call | list[Closed]:
 
 
 def _is_ahead(moment: datetime, now: datetime) -> bool:
-    """Further ahead than a provider may ask for it was written before the clock was set back."""
+    """False also if it is further ahead than any stated wait: the clock was set back since."""
     longest = max(timedelta(seconds=retry_after.LONGEST), settings.ERROR_PAUSE)
     return now < moment <= now + longest
 

@@ -1,5 +1,5 @@
-"""What an answer to a poll or a list says about the provider itself, beside the run: that it wants
-fewer questions, or that its answers get out of step with them."""
+"""What an answer to a poll or a list shows about the provider itself, not about the run: that it
+wants fewer requests, or that its answers do not match them."""
 
 from datetime import datetime
 

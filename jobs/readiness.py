@@ -1,6 +1,6 @@
-"""Whether the site can take an order and make a picture, each need tried as an order would.
+"""Whether the site can take an order and make a picture. Each need is tried as an order would.
 
-Asked from outside without any limit, so one look a second answers everybody.
+Probes come without any limit, so all within a second share one look.
 """
 
 import secrets
@@ -25,7 +25,7 @@ LOOK_EVERY = 1.0
 # An order may wait longer for a lock; a probe must not.
 WITHIN_MS = 2000
 WHOLE = "whole"
-"""Said of a malformed database alone."""
+"""In the answer only if the database is malformed."""
 MALFORMED = _("The database is malformed: stop the site and restore a backup.")
 
 _migrated = threading.Event()
@@ -36,12 +36,12 @@ class Need:
     name: str
     holds: Callable[[], bool]
     missing: Promise | str
-    """Said when it does not hold."""
+    """Shown when it does not hold."""
     asks_database: bool = True
 
 
 class Readiness:
-    """The last look, and the turn of whoever looks next."""
+    """The last look; one thread at a time takes the next."""
 
     def __init__(self) -> None:
         self._turn = threading.Lock()
@@ -61,7 +61,7 @@ class Readiness:
 
 
 def find_all() -> dict[str, bool]:
-    """Nothing more is asked of a database that does not answer: each question could wait long."""
+    """A database that does not answer is not tried further: each try could wait long."""
     found: dict[str, bool] = {}
     for need in NEEDS:
         usable = found.get("database", True) and found.get(WHOLE, True)
@@ -94,7 +94,7 @@ def _answers() -> bool:
 
 
 def _takes_writes() -> bool:
-    """Writes a row that nobody else can wait for, and takes it back."""
+    """Writes a row that blocks no one, and takes it back."""
     with transaction.atomic():
         Heartbeat.objects.create(name=f"probe-{secrets.token_hex(6)}")
         transaction.set_rollback(True)

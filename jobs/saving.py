@@ -6,8 +6,8 @@
                                                not fetched -> later, from the newest addresses
                                                refused     -> made, but could not be fetched
 
-What is good of several is delivered whatever became of the others. Every try after the first asks
-the provider again: its newest answer may have a fresh address, or say what we can read.
+Good results are delivered even if others of the same run are not. Every try after the first polls
+the provider again: its newest answer may have a fresh address, or be one that we can read.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 FETCH_DELAYS = (5, 15, 60, 300, 1800)
 STORE_DELAYS = (10, 20, 40, 80, 160, 300, 600)
-# A result that cannot be read is asked for again as long after as it has been there already.
+# An unreadable result is polled again after as long as it has been unreadable.
 UNREAD_LEAST = timedelta(seconds=15)
 UNREAD_MOST = timedelta(hours=6)
 

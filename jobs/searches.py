@@ -104,7 +104,7 @@ def _follow_alone(call: Call, listing: Listed) -> None:
 
 
 def _ask(search: Search) -> list[Listed]:
-    """A provider that had enough is not asked for the rest."""
+    """After a 429 the rest is not requested."""
     found: list[Listed] = []
     for span, _ in search.parts:
         is_limited = found and isinstance(found[-1], NoAnswer) and found[-1].why.kind == "rate"

@@ -36,7 +36,7 @@ class Sighting:
 
 
 def look(call: Call, reference: str, now: datetime) -> Sighting:
-    """Asks the provider twice; never inside a transaction. An answer about another run opens the
+    """Two requests; never inside a transaction. An answer about another run opens the
     alert."""
     if not is_known(call.provider):
         return Sighting(reference, NoAnswer(Why("config", text="not among the settings")))

@@ -1,7 +1,7 @@
 """Files of results on the disk: whole or not at all, and room for them before they are fetched.
 
-What is tried is what will be done: a draft of the needed size is written and synced. No question
-of how much is free answers for inodes, quotas, permissions and a read-only file system alike.
+The try is the real thing: a draft of the needed size is written and synced. The free space alone
+does not cover inodes, quotas, permissions and a read-only file system.
 """
 
 import errno
@@ -51,7 +51,8 @@ def check_room(size: int = LEAST_ROOM) -> None:
 
 def has_room_for_largest() -> bool:
     """Raises OSError where nothing can be written. For probes, every second: unlike `check_room` it
-    neither takes the room nor waits for the disk. The file has no name, so nobody else finds it."""
+    neither takes the room nor waits for the disk. The file has no name, so it cannot be left
+    behind."""
     settings.MEDIA_ROOT.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=settings.MEDIA_ROOT) as file:
         file.write(b"room?")

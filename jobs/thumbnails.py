@@ -87,7 +87,7 @@ def _draw(picture: Picture) -> bytes | None:
 def _draw_in_turn(original: Path) -> bytes | None:
     turns, draw = (_turn_of_large, _draw_apart) if _is_large(original) else (_turns, _draw_here)
     if not turns.acquire(timeout=WAIT_SECONDS):
-        log.warning("A small picture was not drawn in time: too many were asked for at once")
+        log.warning("A small picture was not drawn in time: too many requests at once")
         return None
     try:
         return draw(original, MOST_PIXELS)
@@ -96,7 +96,7 @@ def _draw_in_turn(original: Path) -> bytes | None:
 
 
 def _is_large(original: Path) -> bool:
-    """False where a strict reader cannot tell; then it is looked at again, within this bound."""
+    """False if a strict reader fails; the lenient one then applies the same bound."""
     try:
         return drawing.pixels_of(original) > LARGE
     except drawing.UNREADABLE:

@@ -92,7 +92,7 @@ class NoAnswer:
 @dataclass(frozen=True)
 class Report:
     """An answer to a poll before it is believed: the id of the run that it names, empty where it
-    names none, and what it says of that run."""
+    names none, and the state of that run."""
 
     reference: str
     outcome: Running | NoOutput | Done | Failed

@@ -49,7 +49,7 @@ class Wire:
     check_peer: Callable[[str], None] | None = None
     connected: bool = field(default=False)
     received: bytearray | None = None
-    """The bytes of the answer that is being read; None where nobody will look at them."""
+    """The bytes of the answer that is being read; None if they are not needed."""
     most_received: int = 0
 
     def note_received(self, data: memoryview) -> None:
@@ -73,8 +73,8 @@ class Wire:
 
 
 def _is_in_time(send_by: datetime) -> bool:
-    """Further ahead than it is ever written, the clock was set back since: how late it is then
-    cannot be told."""
+    """False also if it is further ahead than it is ever written: the clock was set back since, and
+    how late it is cannot be known."""
     now = timezone.now()
     return now < send_by <= now + max(settings.SEND_WITHIN, CLOCK_IS_RIGHT_WITHIN)
 

@@ -20,7 +20,7 @@ from providers.pictures import Cut, Fetched, Unreadable, decode_base64, read_pic
 MAX_HOPS = 3
 DEFAULT_PORTS = {"http": 80, "https": 443}
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-# What a host answers whose address has expired: the provider may have a new one.
+# Answers to an address that has expired: the provider may have a new one.
 EXPIRED = frozenset({401, 403, 404, 410})
 # Unicast addresses of the public internet; 6to4 is a way through it into a network of our own.
 PUBLIC_V6 = ipaddress.ip_network("2000::/3")
@@ -138,7 +138,7 @@ def _read(
 
 
 def _decode(said: str) -> Got:
-    """Nothing is lost on the way of what stands in the answer itself."""
+    """What is inside the answer cannot have been cut on the way."""
     if len(said) * 3 // 4 > settings.FETCH_MAX_BYTES + 1024:
         return Refused("too_large")
     content = decode_base64(said)

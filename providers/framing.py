@@ -1,4 +1,4 @@
-"""Reads the raw bytes of one answer strictly, by RFC 9112, beside the library that reads it live.
+"""Reads the raw bytes of one answer strictly, by RFC 9112, a second time after the HTTP library.
 
     parse   what was framed, whether exactly, and whether the connection may serve again
     salvage the one whole JSON object in an answer of status 2xx whose framing is wrong
@@ -114,7 +114,7 @@ def _delimit(
 
 def unchunk(payload: bytes) -> tuple[bytes, bool]:
     """The data of the chunks that can be read, and whether they end exactly with the payload.
-    Trailers are none that anybody asked for, so that with them it is not exact."""
+    No request of ours allows trailers, so with them it is not exact."""
     parts: list[bytes] = []
     at, is_strict = 0, True
     while size := CHUNK_SIZE_AT_LEAST.match(payload, at):

@@ -231,7 +231,7 @@ _of_thread = threading.local()
 
 
 def polling_client(*, trust_env: bool = True) -> Client:
-    """This thread's client whose connections may be kept: polls repeat, and losing one costs
+    """This thread's client, which may keep connections: polls repeat, and losing one costs
     nothing."""
     clients: dict[bool, Client] = _of_thread.__dict__.setdefault("clients", {})
     if trust_env not in clients:

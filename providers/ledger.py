@@ -34,7 +34,7 @@ ASKED_FOR = timedelta(minutes=15)
 """How long a call is looked at anew that would not be looked at any more."""
 
 NO_OUTPUT_POLLS = 12
-"""How often a run that is complete without output is asked for one, before it has failed."""
+"""How often a run that is complete without output is polled before it has failed."""
 
 LATE_COLUMNS = ("cost", "result", "reference", "poll_at", "give_up_at")
 WEIGHT = {
@@ -241,8 +241,8 @@ def slow_interval(call: Call, now: datetime) -> timedelta:
 
 
 def note_no_output(call: Call, now: datetime) -> bool:
-    """Keep when the run was first said to be complete without any output; True where this is the
-    first time, and True is said once. A later instant is one of before the clock was set back."""
+    """Keep when the run was first reported complete without any output; True only the first time. A
+    later instant was written before the clock was set back."""
     first = Call.objects.filter(pk=call.pk, no_output_at=None).update(no_output_at=now)
     Call.objects.filter(pk=call.pk, no_output_at__gt=now).update(no_output_at=now)
     return first == 1
@@ -260,8 +260,8 @@ def has_waited_for_output(call: Call, now: datetime) -> bool:
 
 
 def renew(call: Call, artifacts: Sequence[Artifact], now: datetime) -> list[Artifact]:
-    """The newest addresses of a result that was not fetched yet. What was said before stays where
-    the provider lists nothing now."""
+    """The newest addresses of a result that was not fetched yet. The earlier ones stay if the
+    provider lists nothing now."""
     if artifacts:
         kept = [_kept(artifact) for artifact in artifacts]
         Call.objects.filter(pk=call.pk).update(result=kept, polled_at=now)
@@ -287,7 +287,7 @@ def longest_interval() -> timedelta:
 
 def restart_sent_later(now: datetime, *, slack: timedelta) -> int:
     """Calls that were sent later than now, by a clock that was ahead: when they were sent is not
-    known. They have their whole time from now on, and no list of runs says anything about them."""
+    known. They have their whole time from now on, and no list proves anything about them."""
     ahead = Call.objects.filter(poll_at__isnull=False, sent_at__gt=now + slack)
     ids = list(ahead.values_list("pk", flat=True))
     if not ids:
@@ -309,8 +309,8 @@ def restart_sent_later(now: datetime, *, slack: timedelta) -> int:
 
 
 def clear_texts(works: Collection[str]) -> None:
-    """What providers said in words, and the results' addresses, of calls that nobody pursues any
-    more. Their numbers stay."""
+    """Remove the providers' words and the results' addresses from calls that are no longer
+    pursued. Their numbers stay."""
     resting = Call.objects.filter(work__in=works, state__in=ENDS, poll_at=None)
     resting.update(detail="", code="", last_answer="", result=[])
 

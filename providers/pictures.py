@@ -1,4 +1,4 @@
-"""What bytes are a picture: known by their content, whatever their host calls them.
+"""Which bytes are a picture: decided by their content, not by the type their host states.
 
 What every browser shows is taken as it is; anything else that Pillow can decode becomes a PNG.
 Limits on metadata do not hide pixels (`providers.repairs`). Memory is bounded by the number of
@@ -269,7 +269,7 @@ def _turned(image: Image.Image, turn: int) -> Image.Image:
 
 
 def _turn_of(content: bytes) -> int:
-    """Of a file whose pixels a strict reader does not finish."""
+    """Of a file that a strict reader cannot decode to its end."""
     try:
         return orientation(_open(content))
     except Exception:  # noqa: BLE001

@@ -1,9 +1,9 @@
-"""Pauses of an account's polls and lists after a 429: as long as it says, or growing steps.
+"""Pauses of an account's polls and lists after a 429: as long as it states, or in growing steps.
 
     429 ──> paused until an absolute time, by whichever ticker is on duty
-      a poll of after that time: answered ──> the steps begin anew; 429 ──> the next step
+      a poll of after that time: answered ──> the steps restart; 429 ──> the next step
 
-A 429 says nothing about the run. Submits have gates of their own (`providers.gates`).
+A 429 proves nothing about the run. Submits have gates of their own (`providers.gates`).
 """
 
 import random

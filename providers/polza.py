@@ -102,7 +102,7 @@ class Polza:
         return history.read(lambda page: self._ask(HISTORY, is_list=True, **page), since, until)
 
     def _ask(self, path: str, *, is_list: bool = False, **query: str) -> dict[str, Any] | NoAnswer:
-        """A GET. What runs on this machine is not asked through a proxy. An object that names its
+        """A GET. What runs on this machine is not reached through a proxy. An object that names its
         run proves itself, however it was framed; a list that may be cut is no list."""
         reply = polling_client(trust_env=self.caps.cloud).exchange(
             "GET",

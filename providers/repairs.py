@@ -1,7 +1,7 @@
 """The pixels of a file without what surrounds them, where a strict reader stops at the rest.
 
-A text chunk, a colour profile or a missing end marker says nothing about the pixels. Each function
-returns the same pixels in a file that holds nothing else; `share` says how much of them is there.
+A text chunk, a colour profile or a missing end marker does not affect the pixels. Each function
+returns the same pixels in a file that holds nothing else; `share` is the part that is there.
 """
 
 import struct
@@ -84,7 +84,7 @@ def webp_pixels(content: bytes) -> bytes | None:
 
 
 def _png_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The last one perhaps cut; whatever its checksum says."""
+    """The last one may be cut; checksums are not checked."""
     at = len(PNG)
     while at + 8 <= len(content):
         size, name = struct.unpack(">I4s", content[at : at + 8])

@@ -1,7 +1,7 @@
 """The database was restored from a backup: what was sent after the backup was made has no rows.
 
-So the provider's list shows runs that belong to none of our calls, and a provider may already have
-been asked in the place of another that failed.
+So the provider's list shows runs that belong to none of our calls, and a fallback may already have
+been used for a call that failed.
 """
 
 from datetime import datetime
@@ -23,7 +23,7 @@ def is_before_restore(call: Call) -> bool:
 
 
 def hides_runs(call: Call, now: datetime) -> bool:
-    """Runs without rows may stand beside those of this call, so that no key counts as exclusive:
+    """Runs without rows may be listed with those of this call, so no key counts as exclusive:
     for LOST_RETENTION, and for good about calls that are older than the restore."""
     since = min(call.sent_at, now - settings.LOST_RETENTION)
     hiding = Q(restored_at__gte=since) | Q(last_call__gte=call.pk)

@@ -32,7 +32,7 @@ NESTED = frozenset({
 })  # fmt: skip
 # Of these a plain text is what the model wrote, and no picture.
 WRITTEN = frozenset({"content", "message"})
-# What says something about a result and is none.
+# Keys that describe a result and hold none.
 DESCRIBING = frozenset({
     "id", "object", "type", "kind", "role", "index", "status", "state", "created", "createdat",
     "completedat", "updatedat", "model", "name", "title", "text", "caption", "alt", "description",
@@ -139,7 +139,7 @@ def _read_encoded(said: Any, depth: int) -> Output:
 
 
 def _read_text(said: str) -> Output:
-    """A text that stands alone: an address, bytes, the name of something, or plain words."""
+    """A bare text: an address, bytes, the name of something, or plain words."""
     text = _without_breaks(said)
     if _is_base64(text):
         return Output((Artifact(b64=text),))
@@ -195,7 +195,7 @@ def _says_something(said: Any) -> bool:
 
 
 def _holds_address(said: Any, depth: int) -> bool:
-    """Somewhere under a key that says nothing."""
+    """At any depth, under a key with no known meaning."""
     if depth > MOST_DEPTH:
         return True
     if isinstance(said, str):

@@ -1,6 +1,6 @@
 """Questions to a provider about its runs, and whether an answer is one to what was requested.
 
-Every poll, webhook lookup, list and staff lookup passes through here, whatever the adapter. An
+Every poll, webhook lookup, list and staff lookup of every adapter passes through here. An
 answer that names another run, or none, is no answer (docs/adr/0011-answers-and-their-questions.md).
 """
 

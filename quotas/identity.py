@@ -31,7 +31,7 @@ def learn_site_id() -> None:
 
 
 def known_site_id() -> str:
-    """Empty until it was read. Asks nobody."""
+    """Empty until it was read. Runs no query."""
     return _known
 
 
@@ -42,5 +42,5 @@ def forget_site_id() -> None:
 
 
 def queue_name() -> str:
-    """What the sites on one Redis are told apart by. Raises a database error."""
+    """Different for each site on one Redis. Raises a database error."""
     return f"{settings.Q_CLUSTER['name']}-{read_site_id()[:12]}"

@@ -8,7 +8,7 @@ sense, let the request through; each such request is counted (`quotas.unmeasured
 are told. Nothing is written for a request, but in the store of the counts: this process's memory,
 or Redis.
 
-A rule that guards a secret is counted in this process's memory as well, whatever Redis says: a
+A rule that guards a secret is always counted in this process's memory as well: a
 crowd can make Redis late, but it cannot make this process forget what it has let through.
 """
 
@@ -112,7 +112,7 @@ class Limiter:
     def check(self, windows: Iterable[Window]) -> Limited | None:
         """Count the request in each window up to the first that is full. Never raises, not even
         where finding out which windows fails."""
-        # Before the store is asked: a bad rule says nothing about the store.
+        # Before the store is used: a bad rule is no fault of the store.
         found = list(_countable(windows))
         return self._ask_store(found) or self._count_here(found) if found else None
 

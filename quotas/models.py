@@ -1,4 +1,4 @@
-"""Who spends, how much a day, who came anew, the ledger of attempts, alerts for staff, and the
+"""Who spends, how much a day, new visitors, the ledger of attempts, alerts for staff, and the
 identity of this database.
 
 A slot is a seat: the partial unique index `attempt_seat_taken_once` is what makes overselling
@@ -66,7 +66,7 @@ class Account(models.Model):
     """A signed-in user, an anonymous visitor (signed cookie), or a name of the command line.
 
     Nothing is reserved on a closed account. A visitor's is closed by signing in and names the
-    account that has its jobs. That of a person who was deleted is closed and names nobody.
+    account that has its jobs. That of a deleted person is closed and names no other account.
     """
 
     user = models.OneToOneField(
@@ -94,7 +94,7 @@ class Account(models.Model):
             models.CheckConstraint(
                 condition=~Q(visitor="") & ~Q(name=""), name="account_identity_not_blank"
             ),
-            # A closed account was a visitor's, and it is known whose it has become, or it is a
+            # A closed account was a visitor's and names the account that has its jobs, or it is a
             # former person's and has no owner.
             models.CheckConstraint(
                 condition=Q(closed_at__isnull=True, moved_to__isnull=True)
@@ -337,8 +337,8 @@ class Unmeasured(models.Model):
 
 
 class Site(models.Model):
-    """One row: what tells this database from every other. A copy of the database has it too, so the
-    signs of life in it change while the site runs (`jobs/copies.py`)."""
+    """One row: what distinguishes this database from every other. A copy has it too,
+    so the signs of life in it change while the site runs (`jobs/copies.py`)."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     name = models.CharField(max_length=32, editable=False)

@@ -58,7 +58,7 @@ def close_visitor(*, visitor: str, to: Account, now: datetime) -> bool:
 
 
 def leave_account(account: Account, now: datetime) -> bool:
-    """Its person is no more: it has no owner from now on. False when it was closed before."""
+    """Its person was deleted: it has no owner from now on. False when it was closed before."""
     nobody = {"user": None, "visitor": None, "name": None}
     return Account.objects.open().filter(pk=account.pk).update(closed_at=now, **nobody) == 1
 

@@ -51,8 +51,8 @@ def has_room(network: str, day: date) -> bool:
 
 
 def forgettable(now: datetime) -> QuerySet[Newcomer]:
-    """Those of days before yesterday: where somebody was is not kept longer than it counts. And
-    those of days to come, which a clock that was ahead has written."""
+    """Those of days before yesterday, since a network is kept no longer than it counts, and those
+    of future days, which a clock that was ahead has written."""
     a_day = timedelta(days=1)
     today = utc_day(now)
     return Newcomer.objects.filter(Q(day__lt=today - a_day) | Q(day__gt=today + a_day))

@@ -1,4 +1,4 @@
-"""The database's own checks: does it read what it wrote, and does it enforce what it was told?"""
+"""The database's own checks: is its content intact, and are its rules enforced?"""
 
 from collections.abc import Iterator
 

@@ -26,7 +26,7 @@ APPS = ("quotas", "providers", "jobs")
 SAYS = {
     "account_closed_has_no_user": "A closed account has a user, or is for nobody.",
     "account_identity_not_blank": "An account has a blank visitor or name.",
-    "account_removal_is_of_a_former_person": "Somebody is here whose things are to go.",
+    "account_removal_is_of_a_former_person": "Removal is due, but the account is still open.",
     "alert_mailed_once": "An alert that was mailed is due another mail.",
     "alert_open_once": "One trouble has more than one open alert.",
     "alert_posted_once": "An alert that was posted is due to be posted again.",

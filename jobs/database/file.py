@@ -1,10 +1,10 @@
-"""The SQLite file as seen from outside: what its header says, and whether the `-wal` is its own.
+"""The SQLite file as seen from outside: its header, and whether the `-wal` belongs to it.
 
-A `-wal` file does not say which database it belongs to: SQLite replays it into any file of that
+A `-wal` file does not name the database it belongs to: SQLite replays it into any file of that
 name, an older copy included, and the result is the newer state or a malformed mixture. So each
-start writes a number into the header of the database and into a note beside it. An older copy has
-another number. A copy of the same run has the same one, but SQLite begins to count anew in what it
-writes itself: the backup API the schema version, VACUUM INTO the change counter.
+start writes a number into the header of the database and into a note next to it. An older copy has
+another number. A copy of the same run has the same one, but SQLite restarts one of its counters in
+a copy: the backup API the schema version, VACUUM INTO the change counter.
 """
 
 import json
@@ -52,7 +52,7 @@ def side_file(file: Path, suffix: str) -> Path:
 
 
 def read_only_address(file: Path, *, is_alone: bool = False) -> str:
-    """`is_alone`: nothing that lies beside the file is looked at, and nothing is written there."""
+    """`is_alone`: side files are neither read nor written."""
     return f"{file.absolute().as_uri()}?{'immutable=1' if is_alone else 'mode=ro'}"
 
 
@@ -91,7 +91,7 @@ def read_mark(file: Path) -> Mark:
     with open(file, "rb") as opened:
         header = opened.read(HEADER_BYTES)
     if not header:
-        raise UnusableFile(f"{file} is empty: restore a backup, or remove it to begin anew")
+        raise UnusableFile(f"{file} is empty: restore a backup, or remove it to start afresh")
     if len(header) < HEADER_BYTES or not header.startswith(MAGIC):
         raise UnusableFile(f"{file} is not a SQLite database: restore a backup")
     return Mark(
@@ -102,8 +102,8 @@ def read_mark(file: Path) -> Mark:
 
 
 def mark_start(file: Path) -> None:
-    """Call when nothing else has the database open. Whatever fails leaves no note, and then the
-    next start compares nothing."""
+    """Call when nothing else has the database open. A failure leaves no note, and then the next
+    start compares nothing."""
     with suppress(OSError, sqlite3.Error):
         # Gone for certain before the number changes: an old note would accuse the right file.
         note_file(file).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What the database's own tools say about it, and errors that mean that it is damaged."""
+"""The database's own integrity checks, and errors that mean that it is damaged."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def is_damage(exc: BaseException | None) -> bool:
     """The database was reached, and what it read makes no sense."""
     while exc is not None:
         code = getattr(exc, "sqlite_errorcode", None)
-        # The lowest byte is the error, the others say what kind of it.
+        # The lowest byte is the error, the others its kind.
         if code is not None and code & 0xFF in SQLITE_DAMAGE:
             return True
         if getattr(exc, "sqlstate", None) in POSTGRES_DAMAGE:
@@ -44,7 +44,7 @@ def is_damage(exc: BaseException | None) -> bool:
 
 
 def faults_of_file(file: Path, *, whole: bool = True, is_alone: bool = False) -> list[str]:
-    """Of a SQLite file with what lies beside it, unless it `is_alone`. The check that is not
+    """Of a SQLite file with its side files, unless it `is_alone`. The check that is not
     `whole` reads every page, but compares no index with its table.
 
     Nothing is written: to close a database that was opened for writing would carry a `-wal` into
@@ -85,8 +85,8 @@ def failed_checksums() -> int:
 
 
 def damaged_indexes() -> Iterator[tuple[str, str]]:
-    """By PostgreSQL's extension amcheck, where somebody has installed it: each index is compared
-    with its table."""
+    """By PostgreSQL's extension amcheck, where it is installed: each index is compared with its
+    table."""
     if not _ask("SELECT 1 FROM pg_extension WHERE extname = 'amcheck'"):
         return
     for (index,) in _ask(BTREES):

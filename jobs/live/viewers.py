@@ -2,8 +2,8 @@
 
 A stream lives for minutes and stands on a session that may end meanwhile, by a ban, a new password
 or signing out. The hub's thread asks the rows again half a minute after they were last read, those
-whose turn is longest due first, many at once in two queries. A visitor's account
-may be closed by a sign-in: those are asked for each second.
+whose turn is longest due first, many at once in two queries. A sign-in may close a visitor's
+account at any moment, so those are looked at each second.
 """
 
 import asyncio
@@ -70,7 +70,7 @@ class Door:
 
 
 def _rest_of(standing: Standing) -> int:
-    """A visitor's account closes in the moment of a sign-in, which may be somebody else's."""
+    """A sign-in closes a visitor's account at once, and another person may have signed in."""
     return _millis(LOOK_EVERY if standing.visitor else ASK_AGAIN_AFTER)
 
 

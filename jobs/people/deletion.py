@@ -1,8 +1,8 @@
 """What follows a change of a user: their plan from their role; what stays and goes at the end.
 
     pre_delete of the user ─────> the account is closed and has no owner; what is queued is
-                                  cancelled, and nobody waits for what was sent
-    delete_person(remove=True) ─> besides, everything of theirs is removed (removal.py)
+                                  cancelled, and what was sent is marked unwanted
+    delete_person(remove=True) ─> in addition, everything of theirs is removed (removal.py)
 
 A request that was sent is pursued to its end, since it may cost money.
 """
@@ -149,7 +149,7 @@ def _remove_texts_of(account: Account) -> None:
 
 
 def _remove_failures(jobs: JobQuerySet) -> None:
-    """Failed tasks of the queue, whose result is a traceback."""
+    """Failed tasks of the queue: their result is a traceback."""
     for task in Task.objects.filter(success=False, func="jobs.tasks.advance"):
         if jobs.filter(pk__in=task.args or ()).exists():
             task.delete()

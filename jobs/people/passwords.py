@@ -1,8 +1,8 @@
 """Django's password hashers, a few at a time.
 
-A hash takes a core for a third of a second, and anybody may ask for one by trying to sign in. So a
-few run at once, some wait for a bounded time, and none holds a database connection meanwhile. The
-hash that Django makes for a name that nobody has takes its turn like any other.
+A hash takes a core for a third of a second, and any try to sign in needs one. So a few run at once,
+some wait for a bounded time, and none holds a database connection meanwhile. The hash that Django
+makes for an unknown name takes its turn like any other.
 """
 
 import os
@@ -30,7 +30,7 @@ _waiting = BoundedSemaphore(AT_ONCE + MOST_WAITING)
 
 @contextmanager
 def turn() -> Iterator[None]:
-    """Inside a transaction nobody waits: SQLite's only writer may be this one."""
+    """Inside a transaction it does not wait: this may be SQLite's only writer."""
     if not give_back_connections():
         yield
         return

@@ -55,7 +55,7 @@ class Standing:
     session_key: str
     read_at: int
     visitor: str = ""
-    """The id of somebody without a session; their account is closed when they sign in."""
+    """The id of a visitor, who has no session; their account is closed when they sign in."""
 
 
 class Recognition:

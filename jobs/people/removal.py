@@ -1,7 +1,7 @@
 """Removes what a former person left: prompts, pictures, files and every text that may hold a word
 of theirs. Attempts, calls and events keep their numbers, so no ledger changes.
 
-    asked by staff ─────────────────> at once
+    requested by staff ─────────────> at once
     VISITOR_PICTURES_KEPT is over ──> as with pictures of visitors
 
 In batches of one transaction each, which may be killed between any two. A job whose call is still
@@ -81,7 +81,7 @@ def _clear(job_ids: list[uuid.UUID], now: datetime) -> None:
     for job in jobs:
         job.prompt, job.notice_due_at = "", None
         job.params = {name: job.params[name] for name in KEPT_PARAMS if name in job.params}
-        # The digest tells whether a guessed prompt is the right one.
+        # The digest would confirm a guessed prompt.
         job.form_key, job.form_digest = f"{REMOVED}-{job.pk.hex}", ""
         job.texts_removed_at = now if job.pk in resting else None
         if job.state == JobState.READY:

@@ -83,7 +83,7 @@ def _move_with_its_attempt(job_id: uuid.UUID, to: Account, now: datetime) -> Non
 @transaction.atomic
 def move_batch(to: Account) -> int:
     """The newest jobs left behind; 0 when there are none. Their attempts stay: what failed free of
-    charge counts nowhere, and days that are over are not written anew."""
+    charge counts nowhere, and days that are over are not rewritten."""
     newest: list[uuid.UUID] = []
     for account_id in accounts_with_jobs_left().filter(moved_to=to).values_list("pk", flat=True):
         theirs = Job.objects.filter(account=account_id).order_by("-created_at")

@@ -217,7 +217,7 @@ def running_copy(now: datetime) -> Iterator[Trouble]:
 
 def undelivered_results(now: datetime) -> Iterator[Trouble]:
     """Paid for and made: files and answers that staff must look at, then those that nothing could
-    fetch for a while. What has waited to the end of its retention has been told enough."""
+    fetch for a while. The alert ends with the retention of the result."""
     since = now - settings.RESULT_RETENTION
     unread = UnreadResult.objects.filter(resolved_at=None, created_at__gt=since)
     calls = unread.order_by("call").values_list("call__provider", "call").distinct()

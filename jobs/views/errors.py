@@ -66,7 +66,7 @@ def broken(request: HttpRequest) -> HttpResponse:
 
 
 def _cause(error: BaseException | None) -> str:
-    """The SQLSTATE, where there is one: the text may quote what somebody wrote."""
+    """The SQLSTATE, if there is one: the text may quote what a person wrote."""
     if is_damage(error):
         return "it is malformed"
     state = getattr(error and error.__cause__, "sqlstate", None)

@@ -38,7 +38,7 @@ def bare_limited_page(request: HttpRequest, limited: Limited) -> HttpResponse:
 
 
 def busy_page(request: HttpRequest) -> HttpResponse:
-    """No turn to check a password: whose it is makes no difference."""
+    """No turn to check a password, the same for known and unknown names."""
     says = _("Too many people are signing in at this moment. Try again in a moment.")
     response = _dated(_page(request, says), BUSY_SECONDS)
     response.status_code = 503

@@ -38,7 +38,7 @@ class StaffSite(admin.AdminSite):
         ]
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """Django's lists and filters do not ask whether a value of the address can be looked for:
+        """Django's lists and filters do not check whether a value of the address can be looked up:
         a NUL, a year beyond the calendar, a number beyond its column, a field without a name."""
         guarded = super().admin_view(view, cacheable)
 
@@ -50,7 +50,7 @@ class StaffSite(admin.AdminSite):
             except UNANSWERABLE as exc:
                 if not request.GET and not isinstance(exc, FieldDoesNotExist):
                     raise
-                raise BadRequest(f"{type(exc).__name__} of what the address asks for") from exc
+                raise BadRequest(f"{type(exc).__name__} caused by the address") from exc
 
         return read
 

@@ -1,4 +1,4 @@
-"""What the page and the command say before a person is deleted."""
+"""The texts that page and command show before a person is deleted."""
 
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
@@ -52,5 +52,6 @@ def what_happens(had: Belongings) -> list[str]:
 def if_kept() -> str:
     return _(
         "If you do not remove them, prompts and pictures stay without an owner: only staff see the "
-        "prompts, nobody the pictures. They go as those of visitors do (VISITOR_PICTURES_KEPT)."
+        "prompts, and no one sees the pictures. They go as those of visitors do "
+        "(VISITOR_PICTURES_KEPT)."
     )

@@ -18,7 +18,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="the user's name")
         parser.add_argument(
-            "--yes", action="store_true", help="do it; otherwise only say what goes"
+            "--yes", action="store_true", help="do it; otherwise only print what would be removed"
         )
         parser.add_argument(
             "--keep", action="store_true", help="delete the user alone, remove nothing else"
