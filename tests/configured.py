@@ -9,6 +9,14 @@ ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = ROOT / "config" / "settings.py"
 CODE = compile(SETTINGS.read_text(encoding="utf-8"), str(SETTINGS), "exec")
 KEPT = ("PATH", "HOME", "LANG", "TMPDIR")
+FOLLOWING_PUBLIC_URL = (
+    "PUBLIC_URL",
+    "ALLOWED_HOSTS",
+    "CSRF_TRUSTED_ORIGINS",
+    "SESSION_COOKIE_SECURE",
+    "CSRF_COOKIE_SECURE",
+    "SECURE_HSTS_SECONDS",
+)
 
 
 def read_settings(folder: Path, **environment: str) -> dict:
@@ -17,6 +25,13 @@ def read_settings(folder: Path, **environment: str) -> dict:
     with _environment({"DATA_DIR": str(folder / "data")} | environment):
         exec(CODE, found)
     return found
+
+
+def use_public_url(settings, folder: Path, public_url: str) -> None:
+    """Set all that follows from PUBLIC_URL, as a start would."""
+    configured = read_settings(folder, PUBLIC_URL=public_url)
+    for name in FOLLOWING_PUBLIC_URL:
+        setattr(settings, name, configured[name])
 
 
 @contextmanager

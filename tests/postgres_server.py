@@ -23,6 +23,13 @@ class Server:
             sql.Literal(self.name),
         )
 
+    def sessions(self) -> int:
+        """How many are open."""
+        count = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
+        with psycopg.connect(self.url) as connection:
+            found = connection.execute(count, [self.name]).fetchone()
+        return found[0] if found else 0
+
     def run(self, statement: str, name: sql.Composable | None = None) -> None:
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(sql.SQL(statement).format(name or sql.Identifier(self.name)))

@@ -63,7 +63,7 @@ def test_an_idle_timeout_of_the_server_costs_no_order(web, server):
     server.set("idle_session_timeout", "100ms")
     server.end_sessions()
     assert [order(web) for _ in range(2)] == [303] * 2
-    time.sleep(0.3)
+    wait_until(lambda: server.sessions() == 0)
     assert order(web) == 303
 
 

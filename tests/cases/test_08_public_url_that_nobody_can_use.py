@@ -10,7 +10,7 @@ from django.test import Client
 
 from config.supervisor import banner
 from jobs.telling import mailing
-from tests.configured import read_settings
+from tests.configured import read_settings, use_public_url
 from tests.site_process import Site
 
 # PUBLIC_URL, and the Host that a browser sends there.
@@ -30,21 +30,10 @@ PUBLIC_URLS = [
 ]
 
 
-def apply(settings, configured: dict) -> None:
-    for name in (
-        "PUBLIC_URL",
-        "ALLOWED_HOSTS",
-        "CSRF_TRUSTED_ORIGINS",
-        "SESSION_COOKIE_SECURE",
-        "CSRF_COOKIE_SECURE",
-    ):
-        setattr(settings, name, configured[name])
-
-
 @pytest.mark.django_db
 @pytest.mark.parametrize(("public_url", "host"), PUBLIC_URLS)
 def test_pages_and_forms_work_at_the_public_address(settings, tmp_path, public_url, host):
-    apply(settings, read_settings(tmp_path, PUBLIC_URL=public_url))
+    use_public_url(settings, tmp_path, public_url)
     client = Client(enforce_csrf_checks=True, HTTP_HOST=host)
     page = client.get("/")
     assert page.status_code == 200

@@ -1,13 +1,10 @@
 """PUBLIC_URL with a path is refused: nothing of the site is served there."""
 
-import subprocess
-import sys
-
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from tests.configured import read_settings
-from tests.site_process import ROOT, Site
+from tests.site_process import Site
 
 
 @pytest.mark.parametrize(
@@ -53,16 +50,7 @@ def test_the_password_of_a_refused_address_is_not_repeated(tmp_path):
 
 @pytest.mark.parametrize("command", ["up", "check", "migrate"])
 def test_each_command_says_so_in_one_line(tmp_path, command):
-    site = Site(tmp_path, PUBLIC_URL="http://host/studio")
-    ended = subprocess.run(
-        [sys.executable, "manage.py", command],
-        cwd=ROOT,
-        env=site.env,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    ended = Site(tmp_path, PUBLIC_URL="http://host/studio").run(command)
     assert ended.returncode == 1
     assert ended.stdout == ""
     assert ended.stderr == (

@@ -27,13 +27,6 @@ def too_many(retry_after=None):
 
 
 @pytest.fixture
-def ticker():
-    ticker = Ticker()
-    yield ticker
-    ticker.close()
-
-
-@pytest.fixture
 def exclusive(fake, settings):
     """The operator's word that lost submits may be looked for in the provider's list."""
     account = replace(ACCOUNT, key="the-key", key_exclusive=True)

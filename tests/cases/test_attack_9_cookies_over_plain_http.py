@@ -7,18 +7,10 @@ from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
-from tests.configured import read_settings
+from tests.configured import use_public_url
 
 pytestmark = pytest.mark.django_db
 HSTS = "Strict-Transport-Security"
-FOLLOWING_PUBLIC_URL = (
-    "PUBLIC_URL",
-    "ALLOWED_HOSTS",
-    "CSRF_TRUSTED_ORIGINS",
-    "SESSION_COOKIE_SECURE",
-    "CSRF_COOKIE_SECURE",
-    "SECURE_HSTS_SECONDS",
-)
 
 
 @pytest.fixture
@@ -26,9 +18,7 @@ def browser_at(settings, tmp_path):
     """A browser whose proxy passes the host on, but not the scheme."""
 
     def browse(public_url: str) -> Client:
-        configured = read_settings(tmp_path, PUBLIC_URL=public_url)
-        for name in FOLLOWING_PUBLIC_URL:
-            setattr(settings, name, configured[name])
+        use_public_url(settings, tmp_path, public_url)
         return Client(HTTP_HOST=public_url.partition("://")[2])
 
     return browse

@@ -1,4 +1,4 @@
-"""What the attack on the site read and did not try, but for what case 20 and housekeeping hold."""
+"""A sign-in ends the streams of the visitor before it, and a plan follows its user's role."""
 
 import uuid
 from datetime import timedelta

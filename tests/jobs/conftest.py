@@ -1,4 +1,4 @@
-"""What the tests of pages share: browsers of the four people, and a folder for files."""
+"""What these tests share: browsers of the four people, a folder for files, a ticker."""
 
 import re
 import time
@@ -17,6 +17,7 @@ from django.utils import timezone
 from jobs import heartbeats
 from jobs.models import Heartbeat, Job
 from jobs.people.visitors import COOKIE, COOKIE_SALT
+from jobs.ticker import Ticker
 from tests import rows
 from tests.site_process import wait_until
 
@@ -34,6 +35,13 @@ def text_of(response) -> str:
 def clock(now):
     with time_machine.travel(now, tick=False) as traveller:
         yield traveller
+
+
+@pytest.fixture
+def ticker():
+    ticker = Ticker()
+    yield ticker
+    ticker.close()
 
 
 @pytest.fixture(autouse=True)

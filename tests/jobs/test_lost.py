@@ -39,13 +39,6 @@ def word(fake, settings):
 
 
 @pytest.fixture
-def ticker():
-    ticker = Ticker()
-    yield ticker
-    ticker.close()
-
-
-@pytest.fixture
 def lose(order, fake):
     """Orders a picture and loses the answer to its submit, whatever was lost before: others were
     on their way when the gate was shut."""

@@ -12,7 +12,6 @@ from django.utils import timezone
 from jobs import engine
 from jobs.models import Job, StaffAction
 from jobs.telling import alarms
-from jobs.ticker import Ticker
 from providers import hooks
 from providers.answers import Failed, Run, Unknown, Why
 from providers.models import Call
@@ -25,13 +24,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock", "media")]
 
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
-
-
-@pytest.fixture
-def ticker():
-    ticker = Ticker()
-    yield ticker
-    ticker.close()
 
 
 @pytest.fixture

@@ -21,13 +21,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def ticker():
-    ticker = Ticker()
-    yield ticker
-    ticker.close()
-
-
-@pytest.fixture
 def running(clock, order):
     """A job whose call was accepted as `run-1`."""
     job = order()
