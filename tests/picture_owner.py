@@ -1,4 +1,4 @@
-"""Makes a visitor with one picture, whose file is replaced by bytes of the size asked for; prints
+"""Makes a visitor with one picture, its file replaced by as many bytes as requested; prints
 the visitor's cookie and the picture's addresses.
 
 python -m tests.picture_owner 6000000

@@ -100,7 +100,7 @@ def place(names: list[str]) -> dict[str, str]:
 
 
 def place_long(numbers: list[str]) -> dict[str, str]:
-    """As many orders as the first number says, with prompts of as many letters as the second."""
+    """The numbers are how many orders, and how long their prompts."""
     count, length = map(int, numbers)
     return place([f"{number}-{'x' * length}" for number in range(count)])
 

@@ -63,7 +63,7 @@ class Web:
         return opened
 
     def post(self, path: str, *, length: int, body: bytes = b"x", **more: str) -> socket.socket:
-        """A request that says `length` and sends `body`."""
+        """A request that announces `length` bytes and sends `body`."""
         headers = [f"{name.replace('_', '-')}: {value}" for name, value in more.items()]
         lines = [f"POST {path} HTTP/1.1", "Host: localhost", f"Content-Length: {length}"]
         return self.open(*lines, *headers, "", "", body=body)
@@ -154,7 +154,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def answer_of(opened: socket.socket, *, seconds: float = 20) -> bytes:
-    """What came until the server hung up or said nothing for so long."""
+    """What came until the server hung up or was silent for so long."""
     opened.settimeout(seconds)
     came = b""
     with suppress(OSError):
@@ -164,7 +164,7 @@ def answer_of(opened: socket.socket, *, seconds: float = 20) -> bytes:
 
 
 def is_closed(opened: socket.socket) -> bool:
-    """The server hung up, whatever it said before."""
+    """The server hung up; what it sent before is dropped."""
     opened.setblocking(False)
     try:
         while opened.recv(65536):

@@ -1,4 +1,4 @@
-"""A crowd that means no good beside people: 1,000 live pages and 8,400 unfinished bodies at once.
+"""A hostile crowd next to people: 1,000 live pages and 8,400 unfinished bodies at once.
 
 The web process alone, as `up` starts it, on each database. A few people look at pages one after
 the other, all the time: first alone, then beside the live pages, then while 8,400 connections are
@@ -83,7 +83,7 @@ async def measure(
 
 
 def pages_of(visits: list[dict]) -> list[tuple[str, str]]:
-    """Addresses, each with the cookie of whoever looks at it."""
+    """Addresses, each with the cookie of its viewer."""
     cookie, job = visits[0]["cookie"], visits[0]["path"].removesuffix("/stream")
     return [("/healthz", ""), ("/", ""), ("/gallery", cookie), (job, cookie)]
 

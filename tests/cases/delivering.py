@@ -22,8 +22,8 @@ OFFER = Offer("polza", "brush")
 
 @pytest.fixture
 def deliver(account, enqueued, media, settings):
-    """deliver(provider) orders one picture of it; the job as it stands after its end, or after
-    what its provider says for some rounds."""
+    """deliver(provider) orders one picture of it and returns the job once it is neither queued nor
+    running."""
     settings.IMAGE_MODELS = [str(OFFER)]
     settings.POLL_EVERY = timedelta(milliseconds=10)
     settings.READ_TIMEOUT = 0.9

@@ -1,4 +1,4 @@
-"""Each person gets their own picture, whatever puts requests and answers out of step."""
+"""Each person gets their own picture, even if requests and answers get out of step."""
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor

@@ -63,7 +63,7 @@ def kill_and_copy_over(site: Site, desk: Desk, copy: Path) -> None:
 
 
 def jobs_of(file: Path) -> int:
-    """Read without whatever lies beside the file."""
+    """Read without the side files."""
     with closing(sqlite3.connect(f"file:{file}?immutable=1", uri=True)) as database:
         return database.execute("SELECT count(*) FROM jobs_job").fetchone()[0]
 

@@ -1,4 +1,4 @@
-"""Case 04: pictures that every browser shows are delivered, whatever surrounds their pixels."""
+"""Case 04: pictures that every browser shows are delivered, whatever their metadata holds."""
 
 import base64
 import io
@@ -44,7 +44,7 @@ def big_text(zip):
 
 
 def exif(value, kind=3, many=1, order=">"):
-    """One entry: the orientation, in whatever form."""
+    """One entry: the orientation, in the given form."""
     head = b"MM\0*" if order == ">" else b"II*\0"
     entry = struct.pack(f"{order}HHHI", 1, 0x0112, kind, many) + struct.pack(f"{order}HH", value, 0)
     return b"Exif\0\0" + head + struct.pack(f"{order}I", 8) + entry + bytes(4)
@@ -232,7 +232,7 @@ def test_bytes_that_cannot_be_unpacked_are_kept(text):
 
 @pytest.fixture
 def paid(order, fake, serve, monkeypatch, clock):
-    """A job whose result is served by `content`; how often, by `lines`."""
+    """run(content) is a job whose result has this content; its `lines` are the requests for it."""
     from tests.providers.scripted import answer_bytes
 
     contents: list[bytes] = []

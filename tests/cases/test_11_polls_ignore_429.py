@@ -1,4 +1,4 @@
-"""A 429 to a poll slows all polls of its account, and says nothing about the run."""
+"""A 429 to a poll slows all polls of its account, and proves nothing about the run."""
 
 from concurrent.futures import wait
 from dataclasses import replace
@@ -28,7 +28,7 @@ def too_many(retry_after=None):
 
 @pytest.fixture
 def exclusive(fake, settings):
-    """The operator's word that lost submits may be looked for in the provider's list."""
+    """The key is declared exclusive, so lost submits may be looked for in the provider's list."""
     account = replace(ACCOUNT, key="the-key", key_exclusive=True)
     settings.PROVIDER_ACCOUNTS = settings.PROVIDER_ACCOUNTS | {"fake": account}
 
@@ -183,7 +183,7 @@ def test_a_new_ticker_and_the_stand_in_keep_the_pause(accepted, go_on, ticker, f
 
 
 def test_nothing_is_due_while_the_pause_lasts(accepted, go_on, fake):
-    """Or each round would read the same rows anew."""
+    """Otherwise each round would read the same rows again."""
     accepted(5)
     fake.polls["run-1"] = too_many(30)
     go_on(8)

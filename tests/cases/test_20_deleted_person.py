@@ -67,7 +67,7 @@ def ledgers() -> tuple:
 
 
 def places_of(text: str) -> set[str]:
-    """Every table whose rows hold it, sessions and pickled results included, and every file."""
+    """Every table with a row that holds it, in sessions and pickled results too, and each file."""
     found = set()
     for model in apps.get_models(include_auto_created=True):
         for row in model._base_manager.values():

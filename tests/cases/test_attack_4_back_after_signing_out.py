@@ -46,7 +46,7 @@ def sign_out(page: Page) -> None:
 
 
 def seen_by_back(page: Page, times: int) -> dict[str, list[str]]:
-    """The words of somebody else's that each step back shows, by address."""
+    """By address, the words of another person that each step back shows."""
     seen = {}
     for _ in range(times):
         with page.expect_event("framenavigated"):

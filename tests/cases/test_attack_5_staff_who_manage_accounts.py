@@ -1,4 +1,4 @@
-"""Staff who may manage accounts gain nothing but that, by whatever way."""
+"""Staff who may manage accounts gain no other power, by form, link or bulk action."""
 
 import pytest
 from django.contrib.admin.models import LogEntry

@@ -21,7 +21,7 @@ OURS = [f"jobs.people.passwords.{name}" for name in ("PBKDF2", "PBKDF2SHA1", "Sc
 
 
 def try_to_sign_in(web, number):
-    """The status; the name is nobody's, so that the dummy hash runs."""
+    """The status; the name is unknown, so that the dummy hash runs."""
     session, address = requests.Session(), f"http://127.0.0.1:{web.port}/sign-in"
     token = re.search(r'csrfmiddlewaretoken" value="(\w+)"', session.get(address).text)[1]
     fields = {"username": f"name-{number}", "password": "wrong", "csrfmiddlewaretoken": token}
@@ -46,7 +46,7 @@ def test_a_strangers_first_page_is_fast_while_48_wrong_sign_ins_run(each_databas
 
 @pytest.fixture
 def full(settings, monkeypatch):
-    """Every turn is taken, and nobody waits for long."""
+    """Every turn is taken, and waits are short."""
     settings.PASSWORD_HASHERS = OURS
     monkeypatch.setattr(passwords, "WAIT_SECONDS", 0.05)
     with ExitStack() as taken:

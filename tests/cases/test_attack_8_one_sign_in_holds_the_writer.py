@@ -1,4 +1,4 @@
-"""A sign-in moves any number of jobs in transactions that nobody has to wait for."""
+"""A sign-in moves any number of jobs in transactions that hold up no one."""
 
 import uuid
 from contextlib import contextmanager

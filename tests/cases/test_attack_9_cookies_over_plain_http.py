@@ -1,4 +1,4 @@
-"""Where PUBLIC_URL is https, every cookie is Secure and browsers are told to come by https, also
+"""Where PUBLIC_URL is https, every cookie is Secure and browsers are kept to https, also
 where the proxy does not name the scheme."""
 
 import pytest
@@ -25,7 +25,7 @@ def browser_at(settings, tmp_path):
 
 
 def cookies_of_a_day(browser: Client) -> dict:
-    """All that somebody gets who comes, chooses a theme, orders, signs in and signs out."""
+    """All cookies of a visit: a theme is chosen, the person signs in and signs out."""
     found: dict = {}
     person = {"username": "ana", "password": "ana's password"}
     for address, form in (

@@ -1,4 +1,4 @@
-"""SECRET_KEY=a is refused like a key file that is too short, whatever the command."""
+"""SECRET_KEY=a is refused like a key file that is too short, by every command."""
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured

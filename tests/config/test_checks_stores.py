@@ -67,7 +67,7 @@ def test_a_duty_that_ends_between_two_ticks_is_refused(settings):
 
 
 def test_a_key_with_a_blank_in_it_is_refused(settings):
-    """Such as one that was copied with the word before it."""
+    """Such as one that was pasted with the word `Bearer`."""
     settings.PROVIDER_ACCOUNTS |= read_more(["second=polza"], settings.PROVIDER_ACCOUNTS)
     object.__setattr__(settings.PROVIDER_ACCOUNTS["second"], "key", "Bearer hunter2")
     [found] = checks.check_providers()

@@ -81,7 +81,7 @@ def test_a_transaction_begins_in_a_session_that_lives(connect, server, atomic):
 
 
 def test_within_a_transaction_no_session_is_replaced(connect, server, atomic):
-    """What was written before would be lost without a word."""
+    """Earlier writes of the transaction would be lost silently."""
     connection = connect()
     with pytest.raises(OperationalError), atomic(connection):
         [ask(connection), server.end_sessions(), ask(connection)]
@@ -101,7 +101,7 @@ def test_an_error_of_one_statement_costs_no_session(connect, statement):
 
 
 def test_a_notice_of_the_server_costs_no_session(connect):
-    """It comes unasked, as the word of an end does."""
+    """It arrives unrequested, as the message of an end does."""
     connection = connect()
     first = ask(connection)
     ask(connection, "LISTEN anything")

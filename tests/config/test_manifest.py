@@ -1,4 +1,4 @@
-"""Whatever is wrong with a backup is found before anything is restored from it."""
+"""Any fault of a backup is found before anything is restored from it."""
 
 import sqlite3
 from contextlib import closing

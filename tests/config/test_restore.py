@@ -50,8 +50,8 @@ class Folder(Site):
             database.commit()
 
     def state(self) -> tuple[int, int]:
-        """How many rows a picture has left, and how often the database was restored. Nothing that
-        lies beside the file may be needed."""
+        """How many rows a picture has left, and how often the database was restored. The side
+        files are not read."""
         with closing(sqlite3.connect(f"file:{self.database}?immutable=1", uri=True)) as database:
             count = "SELECT (SELECT count(*) FROM quotas_alert),"
             return database.execute(f"{count} (SELECT count(*) FROM providers_restore)").fetchone()
@@ -68,7 +68,7 @@ OLD, NEW = (2, 0), (1, 1)
 
 @pytest.fixture(scope="module")
 def original(migrated_sqlite, tmp_path_factory) -> Folder:
-    """With a backup beside it."""
+    """With a backup next to it."""
     site = Folder(tmp_path_factory.mktemp("original"), SECRET_KEY="")
     site.data.mkdir()
     shutil.copy(migrated_sqlite, site.database)

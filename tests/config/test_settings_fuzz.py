@@ -1,4 +1,4 @@
-"""Whatever a setting is set to, it is taken or refused in one line that names it; nothing else."""
+"""Any value of a setting is taken, or refused in one line that names it."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Is the file the one that the site ran on last, and is the `-wal` beside it its own?"""
+"""Is the file the one that the site ran on last, and does the `-wal` next to it belong to it?"""
 
 import shutil
 import sqlite3

@@ -56,7 +56,7 @@ def test_a_file_of_something_else_is_found(file):
 
 
 def test_a_row_that_an_index_misses_is_found_by_the_whole_check_alone(file):
-    """The row's text is changed where it stands, as if its index had not been told."""
+    """The row's text is changed in place, without its index."""
     overwrite(file, file.read_bytes().index(b"7 xxx"), b"8 yyy")
     assert integrity.faults_of_file(file, whole=False) == []
     assert "missing from index" in integrity.faults_of_file(file)[0]

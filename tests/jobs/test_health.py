@@ -128,7 +128,7 @@ def test_a_crowd_of_probes_costs_one_look(monkeypatch):
 
 @pytest.fixture
 def locked_database(each_database):
-    """Somebody else keeps everybody from writing to it."""
+    """Another connection blocks every write."""
     if each_database.vendor == "sqlite":
         file = each_database.url.removeprefix("sqlite:///")
         holder, lock = sqlite3.connect(file, isolation_level=None), "BEGIN IMMEDIATE"

@@ -28,7 +28,7 @@ MINUTE = timedelta(minutes=1)
 
 @pytest.fixture
 def go_on(ticker, clock, settings):
-    """Some time later a round of the ticker, and what it asked was answered."""
+    """A round of the ticker some time later, with all its polls answered."""
 
     def round_later(after=None):
         clock.shift(after or settings.POLL_EVERY * 1.2)
@@ -48,7 +48,7 @@ def running(clock, order):
 
 @pytest.fixture
 def lost(fake, clock, order, settings):
-    """Without an id; its provider's list may be asked for."""
+    """Without an id; its provider's list may be searched."""
     account = replace(ACCOUNT, key="the-key", key_exclusive=True)
     settings.PROVIDER_ACCOUNTS = settings.PROVIDER_ACCOUNTS | {"fake": account}
     fake.submits = [Unknown(Why("transport", rule="lost"))]
@@ -58,7 +58,7 @@ def lost(fake, clock, order, settings):
 
 
 def told():
-    """What it is told of besides, such as a silent ticker, is no matter here."""
+    """Other alerts, such as of a silent ticker, do not matter here."""
     alerts = Alert.objects.open().filter(kind="other_run")
     return list(alerts.values_list("kind", "subject"))
 

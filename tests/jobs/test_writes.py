@@ -88,7 +88,7 @@ WRITERS = {
     "sign_in": "the session's row, and when the user last came",
     "sign_out": "the session's row goes",
 }
-# Looks that write, and why: once a second for all who ask, and it is taken back.
+# Looks that write, and why: at most once a second, and it is rolled back.
 TRIES = {"/readyz": "it tries what an order needs"}
 # Whether a mail can be offered is read from the address as it is now.
 MAILABLE = "/jobs/{open}"

@@ -65,7 +65,7 @@ def answer_in(way, body):
 
 
 def body_of(reference):
-    """Its status word tells whose body it is."""
+    """Its status word names the run."""
     return json.dumps({"id": reference, "status": f"of {reference}"}).encode()
 
 

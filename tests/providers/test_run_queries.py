@@ -1,4 +1,4 @@
-"""Whose answer it is: ids are compared as they were spelled, lists by time, page and kind."""
+"""Answers are matched to requests: ids as they were spelled, lists by time, page and kind."""
 
 import json
 from datetime import UTC, datetime, timedelta

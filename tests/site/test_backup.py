@@ -58,7 +58,7 @@ class Drill:
 
     @contextmanager
     def orders_meanwhile(self) -> Iterator[None]:
-        """Somebody orders without a pause."""
+        """Orders are placed without a pause."""
         stop, desk = threading.Event(), Desk(self.site.env)
         orders: list[dict] = []
 
