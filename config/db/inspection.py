@@ -31,16 +31,16 @@ def find_faults() -> Iterator[str]:
 
 def _find_unsettable(cursor) -> Iterator[str]:
     """Through a pooler the defaults of the role and the database are what counts."""
-    wanted = {**sessions.PARAMETERS, "synchronous_commit": "on"}
     cursor.execute(
         "SELECT lower(name), lower(setting) FROM pg_settings WHERE lower(name) = ANY(%s)",
-        [list(wanted)],
+        [list(sessions.PARAMETERS)],
     )
     for name, setting in cursor.fetchall():
-        if not _is_right(name, setting, wanted[name]):
+        wanted = sessions.PARAMETERS[name]
+        if not _is_right(name, setting, wanted):
             yield (
                 f"{name} is {setting}, and the pooler in DATABASE_URL keeps no setting of a"
-                f" session: run ALTER DATABASE ... SET {name} = '{wanted[name]}'"
+                f" session: run ALTER DATABASE ... SET {name} = '{wanted}'"
             )
 
 

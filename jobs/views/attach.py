@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from jobs import sightings, staff
-from jobs.connections import give_back_connections
+from jobs.database.connections import give_back_connections
 from jobs.sightings import Sighting
 from jobs.views.staff import ATTACH, Desk, ReasonForm, back_to, decide, lay_before, only_with
 from jobs.words import foresight, refusals

@@ -19,6 +19,8 @@ PARAMETERS = {
     "datestyle": "ISO, MDY",
     "intervalstyle": "postgres",
     "standard_conforming_strings": "on",
+    # A call row that was committed must survive a crash; stronger settings than `on` stay.
+    "synchronous_commit": "on",
 }
 # Behind a pooler a session of ours is not one of the server, and nothing set would stay with us.
 SET_PARAMETERS = """
@@ -44,10 +46,8 @@ def configure(connection: psycopg.Connection) -> None:
     """A new session takes our parameters, in one round trip."""
     connection.opened_at = time.monotonic()  # type: ignore[attr-defined]
     connection.was_used = False  # type: ignore[attr-defined]
-    # A call row that was committed must survive a crash; stronger settings than `on` stay.
-    wanted = {**PARAMETERS, "synchronous_commit": "on"}
-    rows = ", ".join(["(%s, %s)"] * len(wanted))
-    values = [text for pair in wanted.items() for text in pair]
+    rows = ", ".join(["(%s, %s)"] * len(PARAMETERS))
+    values = [text for pair in PARAMETERS.items() for text in pair]
     connection.execute(SET_PARAMETERS.format(rows), [*values, connection.info.backend_pid])
 
 
