@@ -246,7 +246,9 @@ def _database() -> dict:
         raise ImproperlyConfigured("DATABASE_URL names no database that several processes share")
     database["HOST"] = env.to_ascii_host("DATABASE_URL", database["HOST"])
     if database["ENGINE"].endswith("sqlite3"):
-        return {**SQLITE, "NAME": database["NAME"], "CONN_MAX_AGE": CONN_MAX_AGE}
+        # A command may be run in any folder.
+        name = BASE_DIR / database["NAME"]
+        return {**SQLITE, "NAME": name, "CONN_MAX_AGE": CONN_MAX_AGE}
     if not database["ENGINE"].endswith("postgresql"):
         raise ImproperlyConfigured("DATABASE_URL must be postgres://... or sqlite:///...")
     return db.postgresql(dict(database), pool_size=DATABASE_POOL, max_age=CONN_MAX_AGE)

@@ -103,7 +103,8 @@ WAITS = (
     Wait(Alert, "opened_at", rows=Q(closed_at=None)),
     Wait(Session, "expire_date", lambda: timedelta(seconds=settings.SESSION_COOKIE_AGE),
          is_span=True),
-    Wait(OrmQ, "lock"),
+    # What a worker has taken rests for as long as it may take.
+    Wait(OrmQ, "lock", lambda: timedelta(seconds=settings.Q_CLUSTER["retry"])),
 )  # fmt: skip
 
 

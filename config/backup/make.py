@@ -4,7 +4,7 @@ import hashlib
 import os
 import sqlite3
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -26,6 +26,7 @@ LEFT_OUT = "thumbnails"
 
 def make_backup(path: Path, report: Callable[[str], object]) -> Manifest:
     """The folder must be new or empty."""
+    _refuse_without_site()
     folder = _open_folder(path)
     try:
         return _fill(folder, report)
@@ -33,6 +34,17 @@ def make_backup(path: Path, report: Callable[[str], object]) -> Manifest:
         raise Failed(f"the database cannot be copied to {folder}: {exc}") from exc
     except OSError as exc:
         raise Failed(f"{exc.filename or folder}: {exc.strerror}") from exc
+
+
+def _refuse_without_site() -> None:
+    """A command without the site's settings finds a database of its own, which is empty."""
+    database = database_file()
+    # Looked at first: a connection makes the file.
+    if database and not database.exists():
+        raise Failed(f"there is no database at {database}: DATA_DIR or DATABASE_URL is another")
+    if not _applied_migrations():
+        where = database or "DATABASE_URL"
+        raise Failed(f"the database of {where} is empty: DATA_DIR or DATABASE_URL is another")
 
 
 def _open_folder(path: Path) -> Path:
@@ -157,7 +169,7 @@ def _entry(path: Path) -> Entry:
     return Entry(path.stat().st_size, manifest.hash_file(path))
 
 
-def _applied_migrations() -> Iterable[tuple[str, str]]:
+def _applied_migrations() -> Collection[tuple[str, str]]:
     return MigrationRecorder(connection).applied_migrations()
 
 

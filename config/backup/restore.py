@@ -29,6 +29,7 @@ from jobs.database.file import (
     read_mark,
     read_only_address,
     side_file,
+    was_opened,
 )
 from jobs.synced_files import sync_folder
 
@@ -129,9 +130,9 @@ def _number_of(found: Manifest) -> int:
 
 
 def _is_in_place(target: Path, number: int) -> bool:
-    """An earlier run came this far, and no site has started since."""
+    """An earlier run came this far, and nothing has used it since."""
     with suppress(OSError, UnusableFile):
-        return read_mark(target).number == number
+        return read_mark(target).number == number and not was_opened(target)
     return False
 
 

@@ -101,6 +101,12 @@ def read_mark(file: Path) -> Mark:
     )
 
 
+def was_opened(file: Path) -> bool:
+    """By the site or one of its commands: they alone turn on the `-wal`."""
+    with open(file, "rb") as opened:
+        return opened.read(HEADER_BYTES)[18:20] != b"\1\1"
+
+
 def mark_start(file: Path) -> None:
     """Call when nothing else has the database open. A failure leaves no note, and then the next
     start compares nothing."""

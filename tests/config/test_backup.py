@@ -55,6 +55,14 @@ def test_it_holds_database_pictures_and_key_for_its_owner_alone(site):
     manifest.verify(backup, manifest.read(backup))
 
 
+def test_there_is_no_backup_of_a_site_that_is_not_there(tmp_path):
+    nothing = Site(tmp_path, SECRET_KEY="")
+    assert "there is no database at" in refusal(nothing, tmp_path / "backup")
+    (tmp_path / "data" / NAME).touch()
+    assert "is empty" in refusal(nothing, tmp_path / "backup")
+    assert not (tmp_path / "backup").exists()
+
+
 def test_commits_that_are_still_beside_the_file_are_in_it(site):
     with closing(sqlite3.connect(site.folder / "data" / NAME)) as database:
         database.execute("PRAGMA journal_mode=WAL")

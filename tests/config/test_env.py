@@ -8,6 +8,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from config import checks, env
+from tests.configured import ROOT, read_settings
 
 
 @pytest.fixture
@@ -253,3 +254,9 @@ def test_an_amount_is_one_that_the_ledger_keeps(monkeypatch, value):
 def test_a_model_is_offered_once(monkeypatch):
     monkeypatch.setenv("IMAGE_MODELS", "polza:b, polza:a,polza:b")
     assert env.read_models("IMAGE_MODELS") == ["polza:b", "polza:a"]
+
+
+def test_a_relative_database_file_is_the_same_one_in_every_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    database = read_settings(tmp_path, DATABASE_URL="sqlite:///site.sqlite3")["DATABASES"]
+    assert database["default"]["NAME"] == ROOT / "site.sqlite3"

@@ -126,6 +126,14 @@ def test_a_database_beside_the_wal_of_another_is_replaced(site, backup):
     assert site.state() == NEW
 
 
+def test_a_second_restore_undoes_what_happened_since_the_first_without_up(site, backup):
+    assert site.run("restore", backup, "--replace").returncode == 0
+    assert site.run("audit").returncode == 0
+    site.add_picture(3)
+    assert site.run("restore", backup, "--replace").returncode == 0
+    assert site.state() == NEW
+
+
 def test_a_new_folder_gets_the_key_of_the_backup(site, backup, tmp_path):
     new = Folder(tmp_path, SECRET_KEY="", DATA_DIR=str(tmp_path / "new"))
     assert new.run("restore", backup).returncode == 0

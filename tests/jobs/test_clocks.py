@@ -9,6 +9,7 @@ from django.apps import apps
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db.models import DateTimeField
+from django_q.brokers.orm import ORM
 from django_q.models import OrmQ, Schedule
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -95,6 +96,13 @@ def test_what_lies_within_its_interval_is_left_alone(written, now):
     before = [list(model.objects.values()) for model in (Stage, Call, Gate, Session, Job)]
     assert clocks.pull_back(now + CLOCKS_DIFFER) == 0
     assert [list(model.objects.values()) for model in (Stage, Call, Gate, Session, Job)] == before
+
+
+def test_a_message_that_a_worker_has_taken_is_not_given_to_another(now):
+    rests_until = ORM(list_key="q").timeout(task=None)
+    OrmQ.objects.create(key="q", payload="", lock=rests_until)
+    assert clocks.pull_back(now) == 0
+    assert OrmQ.objects.get().lock == rests_until
 
 
 @pytest.fixture
