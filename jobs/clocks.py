@@ -19,6 +19,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db.models import Model, Q, QuerySet
+from django_q.conf import Conf
 from django_q.models import OrmQ
 
 from jobs import saving
@@ -104,7 +105,7 @@ WAITS = (
     Wait(Session, "expire_date", lambda: timedelta(seconds=settings.SESSION_COOKIE_AGE),
          is_span=True),
     # What a worker has taken rests for as long as it may take.
-    Wait(OrmQ, "lock", lambda: timedelta(seconds=settings.Q_CLUSTER["retry"])),
+    Wait(OrmQ, "lock", lambda: timedelta(seconds=Conf.RETRY)),
 )  # fmt: skip
 
 

@@ -46,11 +46,11 @@ class Options:
 
 def restore_backup(path: Path, options: Options, report: Report) -> None:
     folder = path.resolve()
-    _refuse_while_running()
-    found = manifest.read(folder)
-    manifest.verify(folder, found)
-    report(f"verified: {len(found.files)} files of {found.made_at}")
     try:
+        _refuse_while_running()
+        found = manifest.read(folder)
+        manifest.verify(folder, found)
+        report(f"verified: {len(found.files)} files of {found.made_at}")
         if connection.vendor != "sqlite":
             _take_over_database(found, options, report)
             _restore_files(folder, found, report)

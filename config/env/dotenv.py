@@ -22,7 +22,7 @@ def mistyped_names() -> list[tuple[str, str]]:
     programs may keep their own there."""
     found = []
     for name in sorted(LOADED - KNOWN):
-        close = get_close_matches(name, KNOWN, n=1, cutoff=0.85)
+        close = get_close_matches(name.upper(), KNOWN, n=1, cutoff=0.85)
         found += [(name, close[0])] if close else []
     return found
 

@@ -94,6 +94,7 @@ def test_a_site_that_others_cannot_address_is_warned_of(settings, host, public_u
         ("PUBLC_URL", "PUBLIC_URL"),
         ("POLZA_DAILYCAP", "POLZA_DAILY_CAP"),
         ("REDIS_URLS", "REDIS_URL"),
+        ("redis_url", "REDIS_URL"),
         ("POSTGRES_PASSWORD", ""),
         ("COMPOSE_PROJECT_NAME", ""),
     ],

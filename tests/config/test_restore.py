@@ -179,6 +179,10 @@ class TestRefused:
             file.write(b"x")
         assert "is damaged" in site.fail("restore", backup, "--replace")
 
+    def test_a_lock_that_cannot_be_written(self, site, backup):
+        (site.data / "up.lock").mkdir()
+        assert str(site.data / "up.lock") in site.fail("restore", backup, "--replace")
+
     def test_a_disk_that_is_full(self, site, backup):
         """No file may grow beyond 200 KB."""
         command = f"ulimit -f 200; exec {sys.executable} manage.py restore {backup} --replace"
