@@ -4,6 +4,7 @@ that is too large, too slow or in too many pieces is refused here."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
+from tempfile import SpooledTemporaryFile
 from typing import Any
 
 from config.places import Place, Places
@@ -28,6 +29,8 @@ LEAST_A_SECOND = 32 * 1024
 # Each piece costs a turn of the event loop, however small it is. What comes through a network is
 # in pieces of a packet or more; a client that writes one byte a chunk is none of ours.
 MOST_PIECES = 8_192
+# The rest of a larger body is kept on the disk: thousands may be on their way at once.
+MOST_IN_MEMORY = 64 * 1024
 # A body that is on its way for this long takes a place; most are there at once.
 PLACE_AFTER = 1.0
 MOST_UNFINISHED = 2_000
@@ -36,6 +39,7 @@ MOST_UNFINISHED_OF_A_NETWORK = 100
 UNREADABLE = (400, b"What you sent could not be read.")
 TOO_LARGE = (413, b"This is larger than what can be sent here.")
 TOO_SLOW = (408, b"What you sent did not arrive in time. Send it again.")
+NO_ROOM = (503, b"This cannot be taken at the moment. Send it again in a minute.")
 TOO_MANY = (503, b"Too much is being sent from your network. Send it again in a moment.")
 
 
@@ -48,9 +52,9 @@ def bounded(app: App) -> App:
         elif _stated_length(scope) > _most(scope["path"]):
             await _refuse(send, TOO_LARGE)
         else:
-            messages = await _Body(scope, receive, send, places).read()
-            if messages is not None:
-                await app(scope, _replay(messages, receive), send)
+            with SpooledTemporaryFile(MOST_IN_MEMORY) as content:
+                if await _Body(scope, receive, send, places).read_into(content):
+                    await app(scope, _replay(content, receive), send)
 
     return bounded_app
 
@@ -72,17 +76,18 @@ class _Body:
             PLACE_AFTER, self._take_place
         )
 
-    async def read(self) -> list[Message] | None:
-        """The whole body; None where it was refused."""
-        messages: list[Message] = []
+    async def read_into(self, content: SpooledTemporaryFile[bytes]) -> bool:
+        """True when the body is whole; False where it was refused."""
         try:
             while (message := await self._next_piece()) is not None:
-                messages.append(message)
+                content.write(message.get("body", b""))
                 if not message.get("more_body", False):
-                    return messages
-            return None
+                    return True
+        except OSError:
+            await _refuse(self._send, NO_ROOM)
         finally:
             self._leave()
+        return False
 
     def _leave(self) -> None:
         """Leaves no cycle behind: the server hangs up when the last reference to `receive` goes."""
@@ -133,12 +138,19 @@ class _Body:
             self._clock.reschedule(self._loop.time())
 
 
-def _replay(messages: list[Message], receive: Receive) -> Receive:
-    left = iter(messages)
+def _replay(content: SpooledTemporaryFile[bytes], receive: Receive) -> Receive:
+    left = content.tell()
+    content.seek(0)
+    is_read = False
 
     async def replay() -> Message:
-        message = next(left, None)
-        return await receive() if message is None else message
+        nonlocal left, is_read
+        if is_read:
+            return await receive()
+        piece = content.read(MOST_IN_MEMORY)
+        left -= len(piece)
+        is_read = left <= 0
+        return {"type": "http.request", "body": piece, "more_body": not is_read}
 
     return replay
 

@@ -1,7 +1,10 @@
 """What is too large is refused before it is read, whether its length is said or not."""
 
 import asyncio
+import errno
+import os
 import time
+import tracemalloc
 
 import pytest
 
@@ -146,6 +149,49 @@ def test_what_is_no_body_by_http_is_answered_as_such(pieces):
 
     asyncio.run(bounded(app)(scope_of(HOOKS), receive, send))
     assert sent[0]["status"] == 400
+
+
+def large_body(size, seen):
+    """A receive that brings so many bytes, and notes the memory in use before the last piece."""
+    left = [size]
+
+    async def receive():
+        left[0] -= 64 * 1024
+        if left[0] <= 0:
+            seen.append(tracemalloc.get_traced_memory()[0])
+        return {"type": "http.request", "body": os.urandom(64 * 1024), "more_body": left[0] > 0}
+
+    return receive
+
+
+def test_a_large_body_on_its_way_is_not_kept_in_memory():
+    seen, taken, size = [], [], 10 * 2**20
+
+    async def app(scope, receive, send):
+        while (message := await receive())["more_body"]:
+            taken.append(len(message["body"]))
+        taken.append(len(message["body"]))
+
+    tracemalloc.start()
+    scope = scope_of("/admin/providers/call/7/deliver/")
+    asyncio.run(bounded(app)(scope, large_body(size, seen), None))
+    tracemalloc.stop()
+    assert seen[0] < size / 10
+    assert sum(taken) == size
+
+
+def test_a_body_that_the_disk_does_not_take_is_refused_in_words(monkeypatch):
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(bodies.SpooledTemporaryFile, "rollover", refuse)
+    asyncio.run(bounded(None)(scope_of("/sign-in"), large_body(2**20, []), send))
+    assert sent[0]["status"] == 503
 
 
 def test_a_body_in_too_many_pieces_is_refused(monkeypatch):
