@@ -27,8 +27,10 @@ MOST_BYTES_BELOW = {
 WITHIN = 30.0
 LEAST_A_SECOND = 32 * 1024
 # Each piece costs a turn of the event loop, however small it is. What comes through a network is
-# in pieces of a packet or more; a client that writes one byte a chunk is none of ours.
+# in pieces of a packet or more, which holds a kilobyte; a client that writes one byte a chunk is
+# none of ours.
 MOST_PIECES = 8_192
+LEAST_A_PIECE = 1024
 # The rest of a larger body is kept on the disk: thousands may be on their way at once.
 MOST_IN_MEMORY = 64 * 1024
 # A body that is on its way for this long takes a place; most are there at once.
@@ -110,7 +112,7 @@ class _Body:
             return None
         self._pieces += 1
         self._bytes += len(message.get("body", b""))
-        if self._bytes > self._most or self._pieces > MOST_PIECES:
+        if self._bytes > self._most or self._pieces > MOST_PIECES + self._bytes // LEAST_A_PIECE:
             await _refuse(self._send, TOO_LARGE)
             return None
         return message

@@ -50,7 +50,7 @@ def apply(call: Call, news: News, now: datetime) -> Recorded:
     if isinstance(news, Done) and news.unread:
         _keep_answer(job, call, news.unread, now)
     recorded = calls.record(call_id=call.pk, news=news, now=now)
-    _clear_again(job)
+    wishes.remove_again(job)
     if recorded.late:
         _follow_late(job, recorded.call, now)
     elif recorded.changed:
@@ -329,14 +329,6 @@ def _keep_answer(job: Job, call: Call, answer: str, now: datetime) -> None:
         unread.keep_answer(job.pk, call, answer, now)
     except NoRoom as exc:
         log.error("An answer cannot be kept: %s", exc)
-
-
-def _clear_again(job: Job) -> None:
-    """News that come after the texts of a former person were removed may bring words of theirs:
-    housekeeping removes those too, once nothing more is written about the call."""
-    if job.texts_removed_at:
-        Job.objects.filter(pk=job.pk).update(texts_removed_at=None)
-        Account.objects.filter(pk=job.account_id).update(removed_at=None)
 
 
 def _tell_staff(shift: Shift | None, now: datetime) -> None:

@@ -32,9 +32,9 @@ def calls_in_doubt(now: datetime) -> list[Call]:
 def jobs_of(calls: list[Call]) -> dict[uuid.UUID, Job]:
     ids = {job_id for call in calls if (job_id := job_id_in(call.work))}
     jobs = Job.objects.filter(pk__in=ids).select_related("account__user", "attempt")
-    return {job.pk: job for job in jobs.only("pk", "state", "attempt__state", "account__name",
-                                             "account__visitor",
-                                             "account__user__username")}  # fmt: skip
+    shown = ("pk", "state", "reason", "attempt__state")
+    owner = ("account__name", "account__visitor", "account__user__username")
+    return {job.pk: job for job in jobs.only(*shown, *owner)}
 
 
 def doubts(now: datetime) -> list[Doubt]:

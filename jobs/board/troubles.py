@@ -13,6 +13,8 @@ WORST_FIRST = (
     AlertKind.OTHER_RUN,
     AlertKind.CONTRADICTION,
     AlertKind.COPY,
+    AlertKind.UNREAD,
+    AlertKind.STORAGE,
     AlertKind.SILENT,
     AlertKind.IN_DOUBT,
     AlertKind.OVERDUE,
@@ -23,6 +25,8 @@ WORST_FIRST = (
     AlertKind.SPEND,
     AlertKind.ALLOWANCE,
 )
+ABOUT_A_CALL = {AlertKind.CONTRADICTION, AlertKind.UNREAD}
+"""Their subject ends with the number of the call."""
 RANK = Case(
     *(When(kind=kind, then=Value(rank)) for rank, kind in enumerate(WORST_FIRST)),
     default=Value(len(WORST_FIRST)),
@@ -38,6 +42,8 @@ class Trouble:
     words: str
     opened_at: datetime
     age: timedelta
+    call_id: int | None
+    """The call that staff may decide about."""
 
 
 def open_troubles(now: datetime) -> list[Trouble]:
@@ -51,6 +57,12 @@ def open_troubles(now: datetime) -> list[Trouble]:
             words=alert.words,
             opened_at=alert.opened_at,
             age=now - alert.opened_at,
+            call_id=_call_of(alert),
         )
         for alert in alerts
     ]
+
+
+def _call_of(alert: Alert) -> int | None:
+    number = alert.subject.rpartition(" ")[2]
+    return int(number) if alert.kind in ABOUT_A_CALL and number.isdecimal() else None

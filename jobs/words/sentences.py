@@ -162,7 +162,8 @@ def _in_doubt(known: Known) -> list[str]:
 def _unread(known: Known) -> list[str]:
     return [
         wording.reason_in_words("unread"),
-        _("What came is kept. Staff can deliver it or give your slot back."),
+        _("What came is kept, and your slot is on hold."),
+        _("Staff can deliver it or give the slot back."),
         _("We also ask the provider again from time to time."),
         *_wish(known),
     ]

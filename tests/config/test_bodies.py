@@ -199,6 +199,11 @@ def test_a_body_in_too_many_pieces_is_refused(monkeypatch):
     assert hang(HOOKS, *[b"x"] * 9, limits=limits, monkeypatch=monkeypatch) == (413, 0)
 
 
+def test_the_largest_picture_may_come_in_small_packets():
+    packets = [b"x" * 1220] * (MOST_BYTES_OF_A_PICTURE // 1220)
+    assert ask("/admin/providers/call/7/deliver/", *packets)[0] == 200
+
+
 @pytest.mark.parametrize(
     ("peers", "most", "of_network", "refused"),
     [

@@ -135,6 +135,13 @@ def test_every_kind_of_alert_has_its_place():
     assert set(troubles.WORST_FIRST) == set(AlertKind.values)
 
 
+@pytest.mark.parametrize(("subject", "leads"), [("sandbox 7", True), ("sandbox", False)])
+def test_alert_about_a_paid_result_leads_to_its_call(staff_client, now, subject, leads):
+    open_alert(kind=AlertKind.UNREAD, subject=subject, now=now)
+    page = staff_client.get(BOARD).content.decode()
+    assert ('<a href="/admin/providers/call/7/change/">Call 7</a>' in page) == leads
+
+
 def test_alert_leads_to_its_page(staff_client, now):
     open_alert(kind=AlertKind.CONTRADICTION, subject="call 7", now=now)
     assert '<a href="/admin/quotas/alert/' in staff_client.get(BOARD).content.decode()

@@ -39,8 +39,8 @@ SAYS = {
     "failed": "The provider refused this prompt (content rules). Your slot was given back.",
     "failed_billed": "The provider reported a failure of its own. Your slot was given back.",
     "not_fetched": "It was made, but it could not be fetched. Your slot was given back.",
-    "unread_result": "It was made, but we cannot read it. Staff have been told. What came is kept. "
-    "Staff can deliver it or give your slot back.",
+    "unread_result": "It was made, but we cannot read it. Staff have been told. What came is kept, "
+    "and your slot is on hold. Staff can deliver it or give the slot back.",
     "cancelled": "You cancelled it before it was sent. Your slot was given back.",
     "not_confirmed": "We never learned the outcome. Your slot of 14 Mar stays on hold until",
     "given_back": "Staff gave the slot back; if the picture comes, it is yours. Your slot was "
