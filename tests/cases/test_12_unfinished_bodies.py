@@ -19,10 +19,22 @@ pytestmark = pytest.mark.site
 CROWD, AT_ONCE = 330, ("--backpressure", "320")
 
 
-@pytest.fixture
-def web(sqlite_database, tmp_path):
-    with web_process(sqlite_database, tmp_path, *AT_ONCE) as web:
+@pytest.fixture(scope="module")
+def process(migrated_sqlite, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("unfinished")
+    database = databases.copy_sqlite(migrated_sqlite, folder)
+    with web_process(database, folder, *AT_ONCE) as web:
         yield web
+
+
+@pytest.fixture
+def web(process):
+    """Without the connections of the test before."""
+    yield process
+    for each in process.sockets:
+        each.close()
+    process.sockets.clear()
+    wait_until(lambda: process.connections() == 0)
 
 
 def crowd_of_bodies(web, crowd=CROWD):
