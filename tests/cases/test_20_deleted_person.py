@@ -103,8 +103,9 @@ def write_everywhere(person, account, staff, now) -> None:
 
 def follow_to_the_end(now, callbacks) -> None:
     """As the site would: calls in doubt are given up, and housekeeping does the rest."""
-    # A sender that never answered is in doubt first.
+    # A sender that never answered is in doubt first; a call is polled once more before its end.
     for call in [*Call.objects.filter(poll_at__isnull=False)] * 2:
+        Call.objects.filter(pk=call.pk).update(polled_at=now)
         ticker._decide(Call.objects.get(pk=call.pk), now)
     with callbacks(execute=True):
         for stage in Stage.objects.unfinished().filter(name="save"):
