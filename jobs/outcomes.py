@@ -21,7 +21,7 @@ from jobs.models import Job, Picture, Stage
 from jobs.states import ENDS, JobState
 from jobs.storing import NoRoom
 from jobs.works import chosen_offer, fault_at, job_id_of, work_of
-from providers import gates, pool, restores
+from providers import gates, interim, pool, restores
 from providers import ledger as calls
 from providers.answers import Done, Failed, News, NoOutput, Rejected, Why
 from providers.gates import Closed, Shift
@@ -136,11 +136,12 @@ def await_output(call: Call, answer: NoOutput, now: datetime) -> None:
     """Complete, but nothing is listed: polled again for a while, and failed with its cost if there
     is nothing even then. A result that was listed before remains valid."""
     calls.note_answer(call, "complete, no output")
+    interim.note_cost(call, answer.cost)
     if call.state == CallState.SUCCEEDED:
         return
-    if calls.has_waited_for_output(call, now):
+    if interim.has_waited_for_output(call, now):
         apply(call, Failed(Why("no_output", text=answer.text), answer.cost), now)
-    elif calls.note_no_output(call, now):
+    elif interim.note_no_output(call, now):
         changes.note(job_id_of(call.work), event="no_output", now=now)
 
 

@@ -26,9 +26,9 @@ from jobs.models import Event, Picture, Stage
 from jobs.outages import outlast
 from jobs.storing import NoRoom
 from jobs.works import job_id_of
-from providers import download, poll_pauses
+from providers import download, interim, poll_pauses
 from providers import ledger as calls
-from providers.answers import Artifact, Done, Failed, NoAnswer, Polled, Why
+from providers.answers import Artifact, Done, Failed, NoAnswer, NoOutput, Polled, Why
 from providers.download import Got, NotFetched, Refused
 from providers.models import Call
 from providers.pictures import Fetched, Unreadable, read_picture
@@ -113,13 +113,14 @@ def wake_where_room_is(now: datetime) -> None:
     jobs = list(waiting.values_list("job_id", flat=True)[:200])
     if not jobs:
         return
-    failures = Event.objects.filter(job__in=jobs, name="store_failed").values_list("facts")
-    sizes = [facts.get("size", storing.LEAST_ROOM) for (facts,) in failures[:1000]]
-    try:
-        storing.check_room(min(sizes, default=storing.LEAST_ROOM))
-    except NoRoom:
-        return
-    waiting.filter(lease_token=None).update(due_at=now, woken_at=None, waiting_since=None)
+    failures = Event.objects.filter(job__in=jobs, name="store_failed").order_by("pk")
+    # The last of each job: the size is not known before the first.
+    facts_of = dict(failures.values_list("job_id", "facts"))
+    sizes = {job: facts_of.get(job, {}).get("size", storing.LEAST_ROOM) for job in jobs}
+    room = storing.most_room(sizes.values())
+    fitting = [job for job, size in sizes.items() if size <= room]
+    free = waiting.filter(lease_token=None, job__in=fitting)
+    free.update(due_at=now, woken_at=None, waiting_since=None)
 
 
 def _bring(call: Call, history: History) -> Results:
@@ -133,13 +134,21 @@ def _bring(call: Call, history: History) -> Results:
     if has_polled:
         artifacts = _newest(call, results)
     got = [_fetch(call, artifact, history) for artifact in artifacts]
-    if not has_polled and any(isinstance(each, NotFetched) and each.expired for each in got):
+    if not has_polled and any(map(_may_have_newer_address, got)):
         newest = _newest(call, results)
         if newest != artifacts:
             got = [_fetch(call, artifact, history) for artifact in newest]
     for each in got:
         results.add(each)
     return results
+
+
+def _may_have_newer_address(got: Got) -> bool:
+    """The host does not serve this one, or it leads to a place where nothing is fetched, such as a
+    page to sign in."""
+    if isinstance(got, Refused):
+        return got.why != "too_large"
+    return isinstance(got, NotFetched) and got.expired
 
 
 def _fetch(call: Call, artifact: Artifact, history: History) -> Got:
@@ -170,10 +179,13 @@ def _newest(call: Call, results: Results) -> list[Artifact]:
     if isinstance(answer, Failed):
         outcomes.apply(call, answer, now)
     elif isinstance(answer, Done):
+        interim.note_cost(call, answer.cost)
         results.answer_unread = bool(answer.unread)
         if answer.unread:
             unread.keep_answer(job_id_of(call.work), call, answer.unread, now)
         return calls.renew(call, answer.artifacts, now)
+    elif isinstance(answer, NoOutput):
+        interim.note_cost(call, answer.cost)
     elif isinstance(answer, NoAnswer):
         calls.note_answer(call, f"no answer: {answer.why.code or answer.why.text}")
     return calls.artifacts_of(call)

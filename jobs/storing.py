@@ -9,6 +9,7 @@ import hashlib
 import os
 import tempfile
 import uuid
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -59,6 +60,18 @@ def has_room_for_largest() -> bool:
         file.flush()
         disk = os.fstatvfs(file.fileno())
     return disk.f_bavail * disk.f_frsize >= settings.FETCH_MAX_BYTES
+
+
+def most_room(sizes: Iterable[int]) -> int:
+    """The largest of a few sizes that cover these and can be written now; 0 where none can."""
+    room = 0
+    for size in sorted({1 << (max(size, LEAST_ROOM) - 1).bit_length() for size in sizes}):
+        try:
+            check_room(size)
+        except NoRoom:
+            break
+        room = size
+    return room
 
 
 def store(name: str, content: bytes) -> None:

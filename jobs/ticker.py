@@ -38,8 +38,8 @@ from jobs.models import Stage
 from jobs.searches import Searches
 from jobs.telling import alarms, notices
 from jobs.telling.alarm_posts import Posts
+from providers import interim, poll_pauses
 from providers import ledger as calls
-from providers import poll_pauses
 from providers.answers import (
     Done,
     Failed,
@@ -249,7 +249,7 @@ def follow_poll(call: Call, answer: Polled | Confirmed, now: datetime) -> None:
     else:
         calls.note_answer(call, _in_words(answer))
     if isinstance(answer, Running):
-        calls.forget_no_output(call)
+        interim.forget_no_output(call)
     if now >= call.deadline_at:
         outcomes.mark_overdue(call, now)
 

@@ -37,7 +37,7 @@ class Refused:
 @dataclass(frozen=True)
 class NotFetched:
     """Not this time. `expired`: the host does not serve this address, or not any more. `sha256`
-    is that of a file that ended too early."""
+    is that of the bytes that came, where they may be a part of the file."""
 
     why: str
     expired: bool = False
@@ -62,13 +62,15 @@ class Fetch:
     seen: frozenset[str] = frozenset()
     make_room: Callable[[int], object] = ignore_size
 
-    def read(self, content: bytes) -> Got:
-        got = read_picture(content)
-        if not isinstance(got, Cut):
-            return got
+    def read(self, content: bytes, *, is_whole: bool) -> Got:
+        """`is_whole`: the framing says that this is the file."""
+        if is_whole:
+            got = read_picture(content)
+            if not isinstance(got, Cut):
+                return got
         sha256 = hashlib.sha256(content).hexdigest()
         if sha256 not in self.seen:
-            return NotFetched("cut", sha256=sha256)
+            return NotFetched("cut" if is_whole else "no_answer", sha256=sha256)
         # The same bytes twice were not cut on the way.
         again = read_picture(content, is_all_there_is=True)
         return Unreadable(content, "cut") if isinstance(again, Cut) else again
@@ -124,6 +126,7 @@ def _read(
     client: Client, url: str, job: Fetch, check_peer: Callable[[str], None] | None
 ) -> Got | str:
     total = max(job.until - time.monotonic(), 0.01)
+    client.keep_bytes(settings.FETCH_MAX_BYTES)
     with client.open("GET", url, total=total, check_peer=check_peer) as response:
         if response.status_code in REDIRECTS and response.headers.get("Location"):
             return urljoin(url, response.headers["Location"])
@@ -134,7 +137,24 @@ def _read(
         announced = response.headers.get("Content-Length", "")
         if announced.isdecimal() and int(announced) <= settings.FETCH_MAX_BYTES:
             job.make_room(int(announced))
-        return job.read(read_body(response, settings.FETCH_MAX_BYTES))
+        content, is_whole = _read_file(client, response)
+    return job.read(content, is_whole=is_whole)
+
+
+def _read_file(client: Client, response: requests.Response) -> tuple[bytes, bool]:
+    """Where the framing or the encoding is wrong, the bytes that came: whether they are the file
+    is seen when they come again. Raises where there are none."""
+    try:
+        return read_body(response, settings.FETCH_MAX_BYTES), True
+    except BodyTooLarge:
+        raise
+    except WIRE_ERRORS:
+        content, is_whole = client.received_body()
+        if not content:
+            raise
+        if len(content) > settings.FETCH_MAX_BYTES:
+            raise BodyTooLarge("more than the file may have") from None
+        return content, is_whole
 
 
 def _decode(said: str) -> Got:

@@ -137,6 +137,11 @@ def salvage(message: Message) -> bytes | None:
     return next(filter(None, map(whole_object, _readings(message))), None)
 
 
+def declared_body(message: Message) -> bytes:
+    """What the framing says is the body, decoded as far as it goes."""
+    return next(_readings(message))
+
+
 def whole_object(data: bytes) -> bytes | None:
     """The JSON object that begins here, unless something else than framing follows it."""
     try:

@@ -139,6 +139,20 @@ class Client:
             **request,
         )
 
+    def keep_bytes(self, most: int) -> None:
+        """Keep the bytes of the next answers for `received_body`, with room for their framing."""
+        self.wire.received = bytearray()
+        self.wire.most_received = most + most // 4 + MAX_FRAMING_BYTES
+
+    def received_body(self) -> tuple[bytes, bool]:
+        """Of an answer that the library could not read: what came of its body, and whether the
+        framing says that this is all of it."""
+        message = framing.parse(bytes(self.wire.received or b""))
+        if message is None:
+            return b"", False
+        has_end = any(map(message.values_of, ("content-length", "transfer-encoding")))
+        return framing.declared_body(message), message.is_exact and has_end
+
     def exchange(
         self,
         method: str,

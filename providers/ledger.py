@@ -240,25 +240,6 @@ def slow_interval(call: Call, now: datetime) -> timedelta:
     return (20 if is_old else 1) * settings.SLOW_POLL_EVERY
 
 
-def note_no_output(call: Call, now: datetime) -> bool:
-    """Keep when the run was first reported complete without any output; True only the first time. A
-    later instant was written before the clock was set back."""
-    first = Call.objects.filter(pk=call.pk, no_output_at=None).update(no_output_at=now)
-    Call.objects.filter(pk=call.pk, no_output_at__gt=now).update(no_output_at=now)
-    return first == 1
-
-
-def forget_no_output(call: Call) -> None:
-    """It is running after all."""
-    if call.no_output_at:
-        Call.objects.filter(pk=call.pk).update(no_output_at=None)
-
-
-def has_waited_for_output(call: Call, now: datetime) -> bool:
-    since = Call.objects.values_list("no_output_at", flat=True).get(pk=call.pk)
-    return since is not None and now >= since + settings.NO_OUTPUT_WAIT
-
-
 def renew(call: Call, artifacts: Sequence[Artifact], now: datetime) -> list[Artifact]:
     """The newest addresses of a result that was not fetched yet. The earlier ones stay if the
     provider lists nothing now."""
@@ -320,6 +301,9 @@ def artifacts_of(call: Call) -> list[Artifact]:
 
 
 def _move(call_id: int, state: CallState, columns: dict) -> bool:
+    if columns.get("cost", 0) is None:
+        # An earlier answer may have said it.
+        columns = {name: said for name, said in columns.items() if name != "cost"}
     sources = Call.objects.filter(pk=call_id, state__in=SOURCES[state])
     return sources.update(state=state, **columns) == 1
 

@@ -7,6 +7,7 @@ pixels, which is read before any of them is decoded.
 
 import base64
 import binascii
+import hashlib
 import io
 import struct
 import warnings
@@ -14,15 +15,19 @@ from dataclasses import dataclass
 from typing import cast
 from urllib.parse import unquote_to_bytes
 
-from PIL import Image, ImageChops
+from PIL import Image
 
 from providers import repairs
+from providers.repairs import TooManyPixels
 
 # Below the number at which Pillow warns of a decompression bomb.
 MAX_PIXELS = 80_000_000
 # A conversion holds the picture twice, and some modes have four bytes a pixel.
 MAX_CONVERTED = 40_000_000
 NEARLY_ALL = 0.9
+# Encoders write about ten. A decoder goes through all pixels for each, however short it is.
+MOST_SCANS = 200
+BAND = 8
 # What browsers show as it is.
 TYPES = {
     "PNG": ("image/png", "png"),
@@ -35,6 +40,7 @@ TYPES = {
 # EPS runs another program; the others are data, films, or recognised by next to nothing.
 NOT_READ = frozenset({"EPS", "WMF", "BUFR", "GRIB", "HDF5", "MPEG", "IMT", "IPTC"})
 BEGINNINGS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF", b"GIF8")
+FILLERS = (b"\x00", b"\xaa")
 BLANK = b" \t\r\n\0\xef\xbb\xbf"
 MOST_BLANK = 64
 ORIENTATION = 0x0112
@@ -77,29 +83,34 @@ class Cut:
     content: bytes
 
 
-class TooManyPixels(Exception):
-    pass
-
-
 def read_picture(content: bytes, *, is_all_there_is: bool = False) -> Fetched | Unreadable | Cut:
     """`is_all_there_is`: the same bytes came before, so nothing was lost on the way. Then a
     picture of which nearly all pixels are there is taken, as browsers show it."""
     content = unwrap(content)
+    if content.startswith(repairs.JPEG) and repairs.count_scans(content) > MOST_SCANS:
+        return Unreadable(content, "too_many_pixels")
+    least = NEARLY_ALL if is_all_there_is else 1.0
     try:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return _take(_open(content), content)
-        except TooManyPixels:
-            raise
-        except Exception:  # noqa: BLE001  Pillow raises anything at all for bytes of others
-            return _take_pixels(content, NEARLY_ALL if is_all_there_is else 1.0)
+        # One after the other: what the first has decoded is gone when the second begins.
+        return _take_strictly(content) or _take_pixels(content, least)
     except TooManyPixels:
         return Unreadable(content, "too_many_pixels")
-    except Exception:  # noqa: BLE001
+    except Exception:  # noqa: BLE001  Pillow raises anything at all for bytes of others
         if not is_all_there_is and _begins_like_a_picture(content):
             return Cut(content)
         return Unreadable(content, "cut" if _begins_like_a_picture(content) else "not_a_picture")
+
+
+def _take_strictly(content: bytes) -> Fetched | None:
+    """None for what Pillow does not decode as it is."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _take(_open(content), content)
+    except TooManyPixels:
+        raise
+    except Exception:  # noqa: BLE001
+        return None
 
 
 def decode_base64(text: str) -> bytes | None:
@@ -203,7 +214,7 @@ def _take_pixels(content: bytes, least: float) -> Fetched:
 def _pixels(content: bytes, least: float) -> bytes:
     """Raises ValueError where less than that share of the pixels is there."""
     if content.startswith(repairs.PNG):
-        found = repairs.png_pixels(content)
+        found = repairs.png_pixels(content, MAX_PIXELS)
         if found and found.share >= least:
             return found.content
     elif content.startswith(repairs.JPEG):
@@ -217,14 +228,19 @@ def _pixels(content: bytes, least: float) -> bytes:
 
 
 def _share_of_jpeg(content: bytes) -> float:
-    """By how far down two different fillers show the same picture."""
-    shown = []
-    for filler in (b"\x00", b"\xaa"):
-        image = _open(repairs.jpeg_pixels(content, filler * 4096))
-        image.load()
-        shown.append(image)
-    differs = ImageChops.difference(*shown).getbbox()
-    return 1.0 if differs is None else differs[1] / shown[0].height
+    """By how far down two different fillers show the same picture. One at a time, for the sake of
+    memory."""
+    one, other = (_digest_bands(repairs.jpeg_pixels(content, f * 4096)) for f in FILLERS)
+    same = [mine == its for mine, its in zip(one, other, strict=True)]
+    return 1.0 if all(same) else same.index(False) / len(same)
+
+
+def _digest_bands(content: bytes) -> list[bytes]:
+    image = _open(content)
+    image.load()
+    tops = range(0, image.height, BAND)
+    boxes = ((0, top, image.width, min(top + BAND, image.height)) for top in tops)
+    return [hashlib.sha256(image.crop(box).tobytes()).digest() for box in boxes]
 
 
 def _convert(image: Image.Image, turn: int) -> Fetched:

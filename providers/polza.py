@@ -38,12 +38,13 @@ from providers.answers import (
 from providers.base import Caps, PictureRequest, ignore_id
 from providers.classify import OwnError, classify, unreadable
 from providers.http import Answer, BearerAuth, Client, polling_client
-from providers.results import read_output
+from providers.results import read_output, says_something
 from providers.retry_after import read_retry_after
 from providers.webhooks import Hint, Unsigned
 
 log = logging.getLogger(__name__)
 
+CANCELLED = frozenset({"cancelled", "canceled"})
 CONTENT_CODES = ("CONTENT", "MODERATION", "SAFETY", "NSFW")
 HISTORY = "/v1/history/generations"
 
@@ -162,11 +163,11 @@ def _read_submitted(reply: Answer) -> Accepted | Unknown:
 
 
 def _read_polled(body: dict[str, Any], base_url: str) -> Running | NoOutput | Done | Failed:
-    status = str(body.get("status", ""))
+    status = str(body.get("status", "")).strip().lower()
     cost = _cost(body.get("usage"))
     if status == "completed":
         return _read_completed(body, cost, base_url)
-    if status == "cancelled":
+    if status in CANCELLED:
         return Failed(Why("cancelled", code="cancelled"), cost)
     if status == "failed":
         return Failed(_failure(body.get("error")), cost)
@@ -180,12 +181,18 @@ def _read_completed(
 ) -> NoOutput | Done | Failed:
     output = read_output(body, base_url)
     if output.artifacts or output.unread:
-        unread = json.dumps(body, ensure_ascii=False, indent=1) if output.unread else ""
-        return Done(output.artifacts, cost, unread)
-    if body.get("error"):
+        return Done(output.artifacts, cost, _in_full(body) if output.unread else "")
+    if says_something(body.get("error")):
         return Failed(_no_output(body), cost)
     said = "text" if body.get("content") else "nothing"
     return NoOutput(cost, f"completed with {said} in place of a picture")
+
+
+def _in_full(body: dict[str, Any]) -> str:
+    try:
+        return json.dumps(body, ensure_ascii=False, indent=1)
+    except RecursionError:
+        return json.dumps(body, ensure_ascii=False)
 
 
 @lru_cache(maxsize=100)

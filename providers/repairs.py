@@ -27,17 +27,24 @@ PIECE = 2**20
 NOT_FOR_BROWSERS = frozenset({0xC3, *range(0xC5, 0xC8), *range(0xC9, 0xCC), *range(0xCD, 0xD0)})
 
 
+class TooManyPixels(Exception):
+    pass
+
+
 @dataclass(frozen=True)
 class PngPixels:
     content: bytes
     share: float
 
 
-def png_pixels(content: bytes) -> PngPixels | None:
-    """None where the header is missing or wrong."""
+def png_pixels(content: bytes, most_pixels: int) -> PngPixels | None:
+    """None where the header is missing or wrong. Raises TooManyPixels before any is unpacked."""
     kept = [(name, data) for name, data in _png_chunks(content) if name in PIXEL_CHUNKS]
     if not kept or kept[0][0] != b"IHDR" or len(kept[0][1]) != 13:
         return None
+    width, height = struct.unpack(">II", kept[0][1][:8])
+    if width * height > most_pixels:
+        raise TooManyPixels
     packed = b"".join(data for name, data in kept if name == b"IDAT")
     head = [(name, data) for name, data in kept if name != b"IDAT"]
     share, repacked = _repack(packed, _png_size(kept[0][1]))
@@ -59,6 +66,11 @@ def jpeg_pixels(content: bytes, filler: bytes = b"") -> bytes:
         at = end
     # A lone 0xFF is half of a marker.
     return b"".join([*parts, content[at:].rstrip(b"\xff"), filler, END_OF_JPEG])
+
+
+def count_scans(content: bytes) -> int:
+    """At least as many as the JPEG has: the marker stands nowhere in the data of a scan."""
+    return content.count(bytes([0xFF, START_OF_SCAN]))
 
 
 def jpeg_needs_conversion(content: bytes) -> bool:

@@ -15,6 +15,7 @@ from providers.answers import Artifact
 
 MOST_DEPTH = 8
 MOST_RESULTS = 20
+MOST_ADDRESS = 8192
 # Keys are compared without case and punctuation: `image_url`, `imageUrl`.
 ADDRESSES = frozenset({
     "url", "urls", "uri", "href", "src", "imageurl", "imageurls", "imageuri", "fileurl",
@@ -109,7 +110,7 @@ def _read_object(said: dict[str, Any], depth: int) -> Output:
         return found
     known = ADDRESSES | ENCODED | NESTED | DESCRIBING
     rest = (said[key] for key, plain in keys.items() if plain not in known and not _skips(key))
-    return UNREAD if any(map(_says_something, rest)) else NOTHING
+    return UNREAD if any(map(says_something, rest)) else NOTHING
 
 
 def _walk_box(key: str, said: Any, depth: int) -> Output:
@@ -147,7 +148,7 @@ def _read_text(said: str) -> Output:
         return Output((Artifact(url=text),)) if _can_be_fetched(text) else UNREAD
     if " " in text or text.isalpha() or not text:
         return NOTHING
-    is_path = text.startswith("/") or FILE_NAME.fullmatch(text)
+    is_path = len(text) <= MOST_ADDRESS and (text.startswith("/") or FILE_NAME.fullmatch(text))
     return Output((Artifact(url=text),)) if is_path else UNREAD
 
 
@@ -187,10 +188,10 @@ def _skips(key: str) -> bool:
     return bool(ASIDE.match(key)) and not SMALL.match(key)
 
 
-def _says_something(said: Any) -> bool:
+def says_something(said: Any, depth: int = 0) -> bool:
     if isinstance(said, dict | list):
         inside = said.values() if isinstance(said, dict) else said
-        return any(map(_says_something, inside))
+        return depth > MOST_DEPTH or any(says_something(inner, depth + 1) for inner in inside)
     return said.strip().lower() not in NO_VALUE if isinstance(said, str) else bool(said)
 
 

@@ -133,9 +133,9 @@ def _believe_any_id() -> None:
 
 
 def _fail_empty_at_once() -> None:
-    from providers import ledger
+    from providers import interim
 
-    ledger.has_waited_for_output = lambda call, now: True
+    interim.has_waited_for_output = lambda call, now: True
 
 
 MUTANTS = (

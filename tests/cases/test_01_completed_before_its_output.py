@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import settings as settings_of_test
 from hypothesis import strategies as st
 
-from jobs import audit, engine, ticker
+from jobs import audit, engine, outcomes, ticker
 from jobs.models import Stage, UnreadResult
-from providers.answers import Done, NoOutput
+from providers import polza
+from providers.answers import Done, Failed, NoOutput, Why
 from providers.models import Call
 from providers.polza import Polza
 from providers.run_queries import poll_run
@@ -180,6 +181,57 @@ def test_good_result_among_bad_ones_is_delivered_and_the_bad_are_kept(gateway):
     assert UnreadResult.objects.get().resolved_at is None
 
 
+def completed(**more):
+    body = {"id": "g", "status": "completed", **more}
+    return polza._read_polled(body, "https://p.test/api")
+
+
+@pytest.mark.parametrize(
+    "error", [None, "", {}, [], "null", {"code": None, "message": ""}, {"details": [{}]}], ids=str
+)
+def test_error_that_says_nothing_is_none(error):
+    assert isinstance(completed(data=None, error=error), NoOutput)
+    assert isinstance(completed(data=["https://a.test/1.png"], error=error), Done)
+
+
+@pytest.mark.parametrize("word", ["COMPLETED", "Completed", " completed\n"])
+def test_word_for_the_state_is_read_in_any_case(word):
+    assert isinstance(completed(status=word, data=None), NoOutput)
+
+
+def test_data_of_any_depth_are_kept_for_staff():
+    data = json.loads('{"a":' * 800 + "1" + "}" * 800)
+    assert completed(data=data).unread
+
+
+def test_text_without_end_is_no_address_and_takes_no_time():
+    assert completed(data=".png?" * 200_000 + "\x0bz").unread
+
+
+def test_cost_of_an_interim_answer_is_kept_where_the_last_says_none(gateway, clock):
+    gateway.said.append(None)
+    look(gateway)
+    assert Call.objects.get().cost == Decimal("1.5")
+    call = Call.objects.get()
+    outcomes.apply(call, Failed(Why("provider")), timezone.now())
+    call.refresh_from_db()
+    assert (call.state, call.cost) == ("failed", Decimal("1.5"))
+
+
+def test_last_answer_says_what_a_run_costs(gateway):
+    gateway.said.append(None)
+    look(gateway)
+    outcomes.apply(Call.objects.get(), Failed(Why("provider"), Decimal(0)), timezone.now())
+    assert Call.objects.get().cost == 0
+
+
+def test_cost_that_is_said_after_the_result_is_kept(gateway, clock):
+    outcomes.apply(Call.objects.get(), Done((), None, "{}"), timezone.now())
+    gateway.said.append({"url": f"{gateway.url}/files/g1"})
+    engine.advance(gateway.job.pk)
+    assert Call.objects.get().cost == Decimal("1.5")
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: (
@@ -195,7 +247,4 @@ JSON = st.recursive(
 @settings_of_test(max_examples=60)
 @given(data=JSON)
 def test_no_data_at_all_is_ever_a_failure(data):
-    from providers.polza import _read_polled
-
-    outcome = _read_polled({"id": "g", "status": "completed", "data": data}, "https://p.test/api")
-    assert isinstance(outcome, Done | NoOutput)
+    assert isinstance(completed(data=data), Done | NoOutput)

@@ -26,6 +26,8 @@ def host(monkeypatch):
     def fetch(artifact, **_options):
         asked.append(artifact.url)
         answer = served.get(artifact.url, 403)
+        if isinstance(answer, saving.Refused):
+            return answer
         if answer == 200:
             return Fetched(png(), "image/png", "png", 8, 6)
         return saving.NotFetched("refused_by_host", expired=answer in (403, 404, 410))
@@ -52,6 +54,22 @@ def lists(fake, number):
 def state(job):
     job.refresh_from_db()
     return job.state
+
+
+@pytest.mark.parametrize("why", ["address", "too_many_redirects"])
+def test_address_that_leads_nowhere_is_renewed_once(made, fake, host, why):
+    """As where a host sends whoever comes too late to a page to sign in."""
+    host.served |= {ADDRESS.format(1): saving.Refused(why), ADDRESS.format(2): 200}
+    lists(fake, 2)
+    engine.advance(made.pk)
+    assert (state(made), len(host.asked)) == ("ready", 2)
+
+
+def test_address_that_stays_refused_ends_at_once(made, fake, host):
+    host.served |= {ADDRESS.format(number): saving.Refused("address") for number in (1, 2)}
+    lists(fake, 2)
+    engine.advance(made.pk)
+    assert (state(made), made.reason, len(host.asked)) == ("failed", "not_fetched", 2)
 
 
 @pytest.mark.parametrize("status", [403, 404, 410])

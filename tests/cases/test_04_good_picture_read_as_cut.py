@@ -50,6 +50,7 @@ def exif(value, kind=3, many=1, order=">"):
     return b"Exif\0\0" + head + struct.pack(f"{order}I", 8) + entry + bytes(4)
 
 
+PNG_BEGINS = b"\x89PNG\r\n\x1a\n"
 JPEG = draw("JPEG", quality=90)
 AS_THEY_ARE = {
     "png with a text that unpacks to more than 1 MiB": big_text(zip=True),
@@ -301,3 +302,19 @@ def test_page_and_small_picture_show_it(paid, ana_client, content):
     assert file["X-Content-Type-Options"] == "nosniff"
     assert "sandbox" in file["Content-Security-Policy"]
     file.close()
+
+
+HUGE = struct.pack(">IIBBBBB", 2**31 - 1, 2**31 - 1, 16, 6, 0, 0, 0)
+
+
+def test_png_of_any_claimed_size_takes_no_time():
+    """The reader stops before it looks at the size, which is then not unpacked either."""
+    content = PNG_BEGINS + chunk(b"IHDR", HUGE, crc=1) + chunk(b"IDAT", zlib.compress(b"x"))
+    assert read_picture(content) == Unreadable(content, "too_many_pixels")
+
+
+def test_jpeg_with_scans_without_end_is_not_decoded():
+    whole = draw("JPEG", progressive=True)
+    last = whole[whole.rindex(b"\xff\xda") : -2]
+    content = whole[:-2] + last * 200 + b"\xff\xd9"
+    assert read_picture(content) == Unreadable(content, "too_many_pixels")

@@ -133,6 +133,30 @@ def test_file_that_is_larger_than_the_room_is_not_read(made, fetched, monkeypatc
     assert Event.objects.get(name="store_failed").facts["size"] == 10**9
 
 
+def test_only_what_has_room_is_woken(made, fetched, disk, monkeypatch, clock):
+    disk.fault = OSError(errno.ENOSPC, "full")
+    engine.advance(made.pk)
+    disk.fault = None
+    monkeypatch.setattr("tests.cases.test_21_full_disk_fetches_anew.png", lambda: bytes(10**7))
+    monkeypatch.setattr(storing, "_fill", full_from(10**6))
+    clock.move_to(Stage.objects.get(name="save").due_at)
+    engine.advance(made.pk)
+    due_at = Stage.objects.get(name="save").due_at
+    saving.wake_where_room_is(timezone.now())
+    assert Stage.objects.get(name="save").due_at == due_at
+    monkeypatch.setattr(storing, "_fill", full_from(10**9))
+    saving.wake_where_room_is(timezone.now())
+    assert Stage.objects.get(name="save").due_at < due_at
+
+
+def full_from(least):
+    def fill(descriptor, size):
+        if size >= least:
+            raise OSError(errno.ENOSPC, "full")
+
+    return fill
+
+
 def test_bytes_that_only_want_their_name_are_not_fetched_again(made, fetched, monkeypatch, clock):
     real = os.replace
     monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError(errno.EIO, "no")))

@@ -215,8 +215,8 @@ ENCODINGS = {
     ),
     "deflate": Way(encoded("deflate", zlib.compress), keeps=True, then="waits", **GOOD),
     "deflate_bare": Way(encoded("deflate", bare_deflate), keeps=True, then="waits", **GOOD),
-    "plain_as_gzip": Way(encoded("gzip", bytes), then="waits"),
-    "plain_as_deflate": Way(encoded("deflate", bytes), then="waits"),
+    "plain_as_gzip": Way(encoded("gzip", bytes), then="waits", download=True),
+    "plain_as_deflate": Way(encoded("deflate", bytes), then="waits", download=True),
     "plain_as_br": Way(encoded("br", bytes), listing=True, download=None, keeps=True, then="waits"),
     "plain_as_unknown": Way(
         encoded("x-strange", bytes), listing=True, download=None, keeps=True, then="waits"
