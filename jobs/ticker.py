@@ -33,6 +33,7 @@ from jobs import (
     queue,
     schedules,
 )
+from jobs.database.newest_call import NewestCall
 from jobs.hints import Confirmed
 from jobs.models import Stage
 from jobs.searches import Searches
@@ -84,6 +85,7 @@ class Ticker:
         self.searches = Searches(self.pool)
         self.posts = Posts()
         self.signs = copies.Signs()
+        self.newest_call = NewestCall()
         self._look_at = time.monotonic() + LOOK_AFTER
         self._ticked_at, self._pull_back_at = LONG_AGO, 0.0
         self._duty_until = self._look_for_dead_at = LONG_AGO
@@ -114,6 +116,7 @@ class Ticker:
         notices.wake_due(now)
         heartbeats.ask_cluster(now)
         self.signs.leave_if_due(now)
+        self.newest_call.note_if_due()
         self.watch(now)
         return True
 

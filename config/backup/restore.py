@@ -31,6 +31,7 @@ from jobs.database.file import (
     side_file,
     was_opened,
 )
+from jobs.database.newest_call import forget_newest_call
 from jobs.synced_files import sync_folder
 
 Report = Callable[[str], object]
@@ -200,6 +201,7 @@ def _take_over_database(found: Manifest, options: Options, report: Report) -> No
         raise Failed("a site is running on this database: stop it first")
     call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
     _take_over(found, report)
+    forget_newest_call()
 
 
 def _put_in_place(draft: Path, target: Path, report: Report) -> None:

@@ -21,7 +21,7 @@ from django.utils import timezone
 from config.db.inspection import find_faults
 from config.supervisor.children import runs_sandbox, say
 from config.supervisor.records import Records
-from jobs import copies, leases, restores
+from jobs import copies, heartbeats, leases, restores
 from jobs.database.file import (
     UnusableFile,
     check_file,
@@ -30,6 +30,7 @@ from jobs.database.file import (
     mark_start,
 )
 from jobs.database.integrity import faults_of_file
+from jobs.database.newest_call import calls_are_missing, forget_newest_call
 from jobs.ticker import DUTY as TICKER_DUTY
 from jobs.ticker import longest_duty
 
@@ -227,6 +228,7 @@ def take_over_database(*, was_replaced: bool) -> None:
     the next start will know this file again."""
     file = database_file()
     if file is None:
+        take_over_older_state()
         return
     if was_replaced:
         cancelled = restores.take_over(backup_made_at=None, now=timezone.now())
@@ -236,6 +238,21 @@ def take_over_database(*, was_replaced: bool) -> None:
         )
     connection.close()
     mark_start(file)
+
+
+def take_over_older_state() -> None:
+    """PostgreSQL's own tools put an older state back, and nobody said so."""
+    if not calls_are_missing():
+        return
+    if heartbeats.ticker_is_beating():
+        raise Refused("DATABASE_URL: an older state was put back while a site runs on it: stop it")
+    cancelled = restores.take_over(backup_made_at=None, now=timezone.now())
+    forget_newest_call()
+    say(
+        "counterfoil: the database of DATABASE_URL is older than what this site has sent and is"
+        f" treated as restored from a backup: {cancelled} queued jobs were cancelled and everyone"
+        " is signed out"
+    )
 
 
 def collect_static() -> None:
