@@ -341,7 +341,7 @@ def _decide(call: Call, now: datetime) -> bool:
             outcomes.apply(call, Unknown(Why("transport", rule="sender_lost")), now)
         return True
     if now >= call.give_up_at:
-        if calls.pursue_unasked(call, now):
+        if calls.extend_if_unpolled(call, now):
             return False
         if not outcomes.give_up(call, now):
             Call.objects.filter(pk=call.pk, state=CallState.GIVEN_UP).update(poll_at=None)

@@ -197,9 +197,9 @@ def postpone_polls(calls: list[Call]) -> None:
     looked_at.bulk_update(calls, ["poll_at"], batch_size=200)
 
 
-def pursue_unasked(call: Call, now: datetime) -> bool:
-    """True for a call whose retention ended while nobody asked for it, as in a long outage or in an
-    old backup: it is pursued a little longer, since the provider may still have its result."""
+def extend_if_unpolled(call: Call, now: datetime) -> bool:
+    """True for a call whose retention ended without polls, as in a long outage or an old backup: it
+    is pursued a little longer, since the provider may still have its result."""
     lately = call.give_up_at - 2 * slow_interval(call, now)
     if call.reference is None or (call.polled_at or call.sent_at) >= lately:
         return False
