@@ -176,11 +176,11 @@ def _decode(data: bytes, encodings: list[str]) -> bytes:
     """As far as it goes; what cannot be decoded is left as it is."""
     for name in reversed(encodings):
         if name in ("gzip", "x-gzip", "deflate"):
-            data = _inflate(data, GZIP_OR_ZLIB) or _inflate(data, BARE_DEFLATE) or data
+            data = inflate(data, GZIP_OR_ZLIB) or inflate(data, BARE_DEFLATE) or data
     return data
 
 
-def _inflate(data: bytes, window: int) -> bytes:
+def inflate(data: bytes, window: int) -> bytes:
     """What comes out before the data end or go wrong."""
     inflater, parts, size = zlib.decompressobj(window), [], 0
     try:

@@ -17,7 +17,7 @@ from urllib.parse import unquote_to_bytes
 
 from PIL import Image
 
-from providers import repairs
+from providers import framing, repairs
 from providers.repairs import TooManyPixels
 
 # Below the number at which Pillow warns of a decompression bomb.
@@ -41,6 +41,7 @@ TYPES = {
 NOT_READ = frozenset({"EPS", "WMF", "BUFR", "GRIB", "HDF5", "MPEG", "IMT", "IPTC"})
 BEGINNINGS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF", b"GIF8")
 FILLERS = (b"\x00", b"\xaa")
+GZIP = b"\x1f\x8b"
 BLANK = b" \t\r\n\0\xef\xbb\xbf"
 MOST_BLANK = 64
 ORIENTATION = 0x0112
@@ -157,7 +158,11 @@ def orientation(image: Image.Image) -> int:
 
 
 def unwrap(content: bytes) -> bytes:
-    """Without blanks before the picture; and out of base64, where a host sent that as the file."""
+    """Without blanks before the picture; and out of base64 or gzip, where a host sent that as the
+    file."""
+    if content.startswith(GZIP):
+        plain = framing.inflate(content, framing.GZIP_OR_ZLIB)
+        return plain if plain and _begins_like_a_picture(plain) else content
     bare = content.lstrip(BLANK)
     if 0 < len(content) - len(bare) <= MOST_BLANK and _begins_like_a_picture(bare):
         return bare

@@ -1,6 +1,7 @@
 """Case 04: pictures that every browser shows are delivered, whatever their metadata holds."""
 
 import base64
+import gzip
 import io
 import struct
 import zlib
@@ -302,6 +303,13 @@ def test_page_and_small_picture_show_it(paid, ana_client, content):
     assert file["X-Content-Type-Options"] == "nosniff"
     assert "sandbox" in file["Content-Security-Policy"]
     file.close()
+
+
+def test_file_that_was_stored_packed_is_unpacked():
+    assert read_picture(gzip.compress(JPEG)).content == JPEG
+    assert isinstance(read_picture(gzip.compress(JPEG)[:-40]), Cut)
+    junk = gzip.compress(b"<html>")
+    assert read_picture(junk) == Unreadable(junk, "not_a_picture")
 
 
 HUGE = struct.pack(">IIBBBBB", 2**31 - 1, 2**31 - 1, 16, 6, 0, 0, 0)

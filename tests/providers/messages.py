@@ -149,6 +149,7 @@ CHUNKS = {
         ),
         submit=UNREADABLE,
         poll=False,
+        download=True,
     ),
     "coding_identity": Way(lambda body: sized(body, "Transfer-Encoding: identity"), download=None),
     "chunked_without_chunks": Way(lambda body: chunked() + body),
