@@ -17,9 +17,9 @@ ENDS = [
     ("http_422", "Failed", "The provider refused this prompt", "3 of 3 left today"),
     (
         "result_wrong_type",
-        "Failed",
-        "It was made, but it could not be fetched.",
-        "3 of 3 left today",
+        "Confirming",
+        "It was made, but we cannot read it. Staff have been told.",
+        "2 of 3 left today · 1 on hold",
     ),
     (
         "drop_after",

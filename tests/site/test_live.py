@@ -270,9 +270,12 @@ def test_health_needs_no_database_and_readiness_names_what_is_missing(site):
     assert ready == {
         "ready": True,
         "database": True,
+        "writes": True,
         "migrations": True,
+        "storage": True,
         "ticker": True,
         "workers": True,
+        "missing": [],
     }
 
 
