@@ -1,7 +1,10 @@
 """How the site connects to PostgreSQL. Options in the query of DATABASE_URL take precedence, except
 for those that the site depends on."""
 
-from psycopg import IsolationLevel
+from django.core.exceptions import ImproperlyConfigured
+from psycopg import IsolationLevel, pq
+
+LIBPQ_OPTIONS = frozenset(option.keyword.decode() for option in pq.Conninfo.get_defaults())
 
 # A host that lost its power sends no reset: without these a statement waits for minutes.
 NETWORK = {
@@ -14,7 +17,11 @@ NETWORK = {
 
 
 def postgresql(database: dict, *, pool_size: int, max_age: int) -> dict:
-    options = {**NETWORK, **database.get("OPTIONS", {})}
+    given = database.get("OPTIONS", {})
+    # Django takes some of its own here, such as `pool`, and fails on them only when it connects.
+    if unknown := sorted(set(given) - LIBPQ_OPTIONS):
+        raise ImproperlyConfigured(f"DATABASE_URL: PostgreSQL has no option {unknown[0]!r}")
+    options = {**NETWORK, **given}
     options["isolation_level"] = IsolationLevel.READ_COMMITTED
     found = {**database, "ENGINE": "config.db.postgresql", "OPTIONS": options}
     found["CONN_MAX_AGE"] = max_age

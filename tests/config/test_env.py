@@ -260,3 +260,9 @@ def test_a_relative_database_file_is_the_same_one_in_every_folder(tmp_path, monk
     monkeypatch.chdir(tmp_path)
     database = read_settings(tmp_path, DATABASE_URL="sqlite:///site.sqlite3")["DATABASES"]
     assert database["default"]["NAME"] == ROOT / "site.sqlite3"
+
+
+@pytest.mark.parametrize("option", ["pool=1", "cursor_factory=1", "server_side_binding=1", "x=y"])
+def test_an_option_that_postgresql_does_not_have_is_refused(tmp_path, option):
+    with pytest.raises(ImproperlyConfigured, match=option.split("=")[0]):
+        read_settings(tmp_path, DATABASE_URL=f"postgres://127.0.0.1/x?{option}")

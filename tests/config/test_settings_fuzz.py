@@ -97,7 +97,7 @@ def test_a_value_is_taken_or_refused_in_one_line(name, values, tmp_path):
     ("command", "name", "value"),
     [
         ("migrate", "DATABASE_URL", "postgres://nobody@127.0.0.1:1/x"),
-        ("migrate", "DATABASE_URL", "postgres://127.0.0.1:1/x?no_option=1"),
+        ("migrate", "DATABASE_URL", "postgres://127.0.0.1:1/x?pool=1"),
         ("migrate", "DATABASE_URL", "sqlite:////nonexistent/folder/x.sqlite3"),
         ("up", "DATABASE_URL", "postgres://127.0.0.1:1/x?no_option=1"),
         ("up", "REDIS_URL", "redis://127.0.0.1:1/0?no_option=1"),
