@@ -84,6 +84,12 @@ class Web:
             if one.status == psutil.CONN_ESTABLISHED and one.laddr.port == self.port
         )
 
+    def holds(self, client: socket.socket) -> bool:
+        """The connection of this client is open on the server's side."""
+        port = client.getsockname()[1]
+        held = self.worker().net_connections("tcp")
+        return any(one.raddr and one.raddr.port == port for one in held)
+
     def worker(self) -> psutil.Process:
         """The process that answers: of all below the server the one with the most memory."""
         return max(self.processes()[1:], key=lambda one: one.memory_info().rss)

@@ -51,8 +51,8 @@ def test_readers_who_do_not_read_hold_no_thread_each(web, picture):
 
 def test_a_reader_who_does_not_read_is_hung_up_on(web, picture):
     reader = ask_and_read_nothing(web, picture)
-    connected = web.connections()
-    wait_until(lambda: web.connections() < connected, seconds=20)
+    wait_until(lambda: web.holds(reader), seconds=20)
+    wait_until(lambda: not web.holds(reader), seconds=20)
     assert len(answer_of(reader)) < SIZE
 
 

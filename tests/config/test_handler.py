@@ -48,6 +48,7 @@ def test_a_file_goes_out_in_pieces(monkeypatch):
     assert max(map(len, bodies)) == 64 * 1024
 
 
+@pytest.mark.django_db
 def test_a_head_reads_nothing_of_a_file_and_closes_it(monkeypatch):
     file = File(CONTENT)
     response = FileResponse(file)

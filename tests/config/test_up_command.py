@@ -16,7 +16,7 @@ def interrupt(*_args, **_options):
 
 @pytest.mark.parametrize("step", STEPS)
 def test_ctrl_c_before_anything_was_started_is_told_in_words(monkeypatch, step):
-    for name in ("check_everything", "migrate", "collect_static"):
+    for name in ("check_everything", "migrate", "warn_of_second_site", "collect_static"):
         monkeypatch.setattr(up.preflight, name, lambda *_: None)
     monkeypatch.setattr(up, "banner", str)
     monkeypatch.setattr(up, "Questions", Mock())
