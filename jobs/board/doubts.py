@@ -33,8 +33,8 @@ def jobs_of(calls: list[Call]) -> dict[uuid.UUID, Job]:
     ids = {job_id for call in calls if (job_id := job_id_in(call.work))}
     jobs = Job.objects.filter(pk__in=ids).select_related("account__user", "attempt")
     shown = ("pk", "state", "reason", "attempt__state")
-    owner = ("account__name", "account__visitor", "account__user__username")
-    return {job.pk: job for job in jobs.only(*shown, *owner)}
+    owner = ("name", "visitor", "closed_at", "moved_to", "user__username")
+    return {job.pk: job for job in jobs.only(*shown, *(f"account__{each}" for each in owner))}
 
 
 def doubts(now: datetime) -> list[Doubt]:
