@@ -285,7 +285,7 @@ Q_CLUSTER = {
     **(
         {"redis": REDIS_URL, "broker_class": "jobs.broker.SiteQueue"}
         if REDIS_URL
-        else {"orm": "default"}
+        else {"orm": "default", "broker_class": "jobs.broker.DatabaseQueue"}
     ),
 }
 

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from contextlib import suppress
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from urllib.parse import urlsplit
 
 import psycopg
@@ -34,32 +35,28 @@ class PgBouncer:
         server = urlsplit(server_url)
         self.port = free_port()
         self.url = f"postgres://{server.username}@127.0.0.1:{self.port}{server.path}"
-        self._settings = folder / "pgbouncer.ini"
         self._log = folder / "pgbouncer.log"
-        self._settings.write_text(
-            SETTINGS.format(
-                host=server.hostname,
-                port=server.port or 5432,
-                user=server.username,
-                listen=self.port,
-            )
+        self._settings = SETTINGS.format(
+            host=server.hostname,
+            port=server.port or 5432,
+            user=server.username,
+            listen=self.port,
         )
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "PgBouncer":
         assert PROGRAM
-        # It refuses to run as root, and reads its settings as whom it runs as.
+        # It refuses to run as root, and its own user cannot read the test's folder.
         user = pwd.getpwnam(USER).pw_uid if os.geteuid() == 0 else None
-        with self._log.open("ab") as log, self._settings.open("rb") as settings:
+        with NamedTemporaryFile("w", suffix=".ini") as settings, self._log.open("ab") as log:
+            settings.write(self._settings)
+            settings.flush()
+            if user is not None:
+                os.chown(settings.name, user, -1)
             self._process = subprocess.Popen(
-                [PROGRAM, "/dev/stdin"],
-                stdin=settings,
-                stdout=log,
-                stderr=log,
-                user=user,
-                cwd="/",
+                [PROGRAM, settings.name], stdout=log, stderr=log, user=user, cwd="/"
             )
-        wait_until(self._answers)
+            wait_until(self._answers)
         return self
 
     def __exit__(self, *error: object) -> None:

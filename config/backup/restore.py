@@ -1,5 +1,6 @@
 """Putting a backup back. Nothing is touched before all of it was verified."""
 
+import itertools
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -220,7 +221,7 @@ def _put_in_place(draft: Path, target: Path, report: Report) -> None:
 def _keep_aside(target: Path) -> Path:
     """Under another name, and complete without a `-wal`: a kill between here and the rename leaves
     the old database as it was. If that fails, its side files are kept with it."""
-    aside = target.with_name(f"{target.name}.before-{timezone.now():%Y%m%dT%H%M%SZ}")
+    aside = _free_name(target)
     if not _is_settled(target):
         for suffix in SIDE_FILES:
             if side_file(target, suffix).exists():
@@ -228,6 +229,14 @@ def _keep_aside(target: Path) -> Path:
     os.link(target, aside)
     sync_folder(target.parent)
     return aside
+
+
+def _free_name(target: Path) -> Path:
+    """A run that was killed may have taken the name of this second."""
+    name = f"{target.name}.before-{timezone.now():%Y%m%dT%H%M%SZ}"
+    numbered = (f"{name}-{number}" for number in itertools.count(2))
+    paths = map(target.with_name, itertools.chain([name], numbered))
+    return next(path for path in paths if not any(map(os.path.lexists, _with_side_files(path))))
 
 
 def _is_settled(target: Path) -> bool:
@@ -285,15 +294,19 @@ def _restore_secret_key(folder: Path, found: Manifest, report: Report) -> None:
     draft.unlink(missing_ok=True)
     copy_file(source, draft)
     if target.exists():
-        os.link(target, target.with_name(f"{target.name}.before-{timezone.now():%Y%m%dT%H%M%SZ}"))
+        os.link(target, _free_name(target))
     os.replace(draft, target)
     sync_folder(target.parent)
     report(f"secret key: {target}")
 
 
 def _remove_with_side_files(file: Path) -> None:
-    for path in (file, *(side_file(file, suffix) for suffix in SIDE_FILES)):
+    for path in _with_side_files(file):
         path.unlink(missing_ok=True)
+
+
+def _with_side_files(file: Path) -> list[Path]:
+    return [file, *(side_file(file, suffix) for suffix in SIDE_FILES)]
 
 
 def _sync(file: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from config.backup import restore
 from config.supervisor.records import Records
 from jobs.database.file import mark_start
 from jobs.faultpoints import RESTORE_POINTS
@@ -214,3 +215,12 @@ def state_with_wal(site: Folder) -> tuple[int, int]:
     with closing(sqlite3.connect(copy.database)) as database:
         database.execute("PRAGMA journal_mode=DELETE")
     return copy.state()
+
+
+def test_a_run_that_was_killed_in_the_same_second_keeps_its_file(tmp_path, monkeypatch, now):
+    monkeypatch.setattr(restore.timezone, "now", lambda: now)
+    target = tmp_path / "counterfoil.sqlite3"
+    taken = ["counterfoil.sqlite3.before-20260314T120000Z", "…-2-wal"]
+    for name in taken:
+        (tmp_path / name.replace("…", taken[0])).touch()
+    assert restore._free_name(target).name == f"{taken[0]}-3"
