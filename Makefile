@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench fill chaos mutants fuzz screens weight lock
+.PHONY: help run test check bench fill chaos mutants fuzz figures screens weight lock
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -52,6 +52,9 @@ mutants: $(RUNTIME) ## Plant each defect, one after the other: the drill must fi
 
 fuzz: $(DEVELOPMENT) ## Send what no browser sends to every address (SECONDS=60 DB=sqlite SEED=1)
 	@exec $(PYTHON) -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) --db $(DB)
+
+figures: $(DEVELOPMENT) ## Print the size and shape of the code, or of a revision (REV=main)
+	@exec $(PYTHON) -m tests.figures $(REV) $(if $(WITHOUT),--without $(WITHOUT))
 
 screens: $(DEVELOPMENT) ## Take pictures of the pages into screens/
 	@exec $(PYTHON) -m tests.screens
