@@ -44,11 +44,11 @@ fuzz: SEED ?= 1
 fuzz: SECONDS ?= 60
 mutants: ROUNDS ?= 200
 
-chaos: $(RUNTIME) ## Hurt a site of its own, hold its books to the bill (SEED=1 ROUNDS=60 DB=sqlite)
-	@exec $(PYTHON) manage.py drill --seed $(SEED) --rounds $(ROUNDS) --db $(DB)
+chaos: $(DEVELOPMENT) ## Hurt a site of its own, hold its books to the bill (SEED=1 ROUNDS=60 DB=sqlite)
+	@exec $(PYTHON) -m tests.drill --seed $(SEED) --rounds $(ROUNDS) --db $(DB)
 
-mutants: $(RUNTIME) ## Plant each defect, one after the other: the drill must find each
-	@exec $(PYTHON) manage.py drill --mutants --seed $(SEED) --rounds $(ROUNDS) --db $(DB)
+mutants: $(DEVELOPMENT) ## Plant each defect, one after the other: the drill must find each
+	@exec $(PYTHON) -m tests.drill --mutants --seed $(SEED) --rounds $(ROUNDS) --db $(DB)
 
 fuzz: $(DEVELOPMENT) ## Send what no browser sends to every address (SECONDS=60 DB=sqlite SEED=1)
 	@exec $(PYTHON) -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) --db $(DB)

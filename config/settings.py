@@ -69,7 +69,7 @@ ALERT_EMAILS = env.read_addresses("ALERT_EMAILS")
 ALERT_URL = env.read_secret_url("ALERT_URL")
 EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
 
-# Timing of the engine; the documented defaults, all scalable for a drill
+# Timing of the engine; the documented defaults, all scaled by tests
 POLL_EVERY = timedelta(seconds=env.read_seconds("POLL_EVERY", 3))
 SLOW_POLL_EVERY = timedelta(seconds=env.read_seconds("SLOW_POLL_EVERY", 30))
 CALL_DEADLINE = timedelta(seconds=env.read_seconds("CALL_DEADLINE", 15 * 60))

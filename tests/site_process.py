@@ -21,7 +21,7 @@ from typing import TypeVar
 
 import psutil
 
-from config.drill.stores import free_port
+from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 T = TypeVar("T")

@@ -41,8 +41,8 @@ MAKERS = {**MOVERS, "jobs/ordering.py": {"Attempt", "Call"}}
 MOST_LINES = 450
 # The banner of `up` is its output.
 PRINTING = {"config/management/commands/up.py"}
-# A provider's clock is its own; a file's age is the machine's word; the drill replaces ours.
-OTHER_CLOCKS = ("providers/sandbox/", "jobs/audit/files.py", "config/drill/clock.py")
+# A provider's clock is its own; a file's age is the machine's word.
+OTHER_CLOCKS = ("providers/sandbox/", "jobs/audit/files.py")
 CLOCKS = {"time.time", "datetime.now", "datetime.utcnow", "datetime.today", "date.today"}
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 NAMED_MODEL = re.compile(r"^(config|jobs|providers|quotas)\.[A-Z]\w+$")

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from config.drill.disks import SPELLS
+from tests.drill.disks import SPELLS
 from tests.site_process import ROOT
 
 # In a process of its own, since what it mounts is seen by that process alone.
 PROBE = """
 import sys
 from pathlib import Path
-from config.drill.disks import Disk
+from tests.drill.disks import Disk
 
 folder, spell = Path(sys.argv[1]), sys.argv[2]
 disk = Disk(folder)

@@ -25,7 +25,7 @@ ON_DISKS = ("store data read-only", "store media full")
 
 
 def drill(folder, *options: str, seed=SEED, rounds=ROUNDS) -> subprocess.Popen[str]:
-    command = f"manage.py drill --seed {seed} --rounds {rounds}".split()
+    command = f"-m tests.drill --seed {seed} --rounds {rounds}".split()
     return subprocess.Popen(
         [sys.executable, *command, *options],
         cwd=ROOT,

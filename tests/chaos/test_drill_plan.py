@@ -4,13 +4,13 @@ from collections import Counter
 
 import pytest
 
-from config.drill.clock import Clock
-from config.drill.plan import DEALT_OFTEN, KILLS, STOPS, STORES, TOLD_LATE, make_plan
-from config.management.commands.drill import PART
 from jobs.faultpoints import POINTS
 from providers.sandbox.faults import FAULTS
 from providers.sandbox.framing import FRAMINGS
 from tests.chaos import test_drill as short
+from tests.drill.__main__ import PART
+from tests.drill.clock import Clock
+from tests.drill.plan import DEALT_OFTEN, KILLS, STOPS, STORES, TOLD_LATE, make_plan
 
 ROUNDS = 2000
 SENT = ("submit_answered",)

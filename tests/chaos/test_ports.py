@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from config.drill.stores import free_port
+from tests.ports import free_port
 
 
 def test_nobody_else_can_have_it():

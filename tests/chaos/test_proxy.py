@@ -6,12 +6,12 @@ from contextlib import suppress
 
 import pytest
 
-from config.drill.messages import Request, reply_of
-from config.drill.plan import Plan, Round
-from config.drill.proxy import Proxy
-from config.drill.scales import SILENCE
-from config.drill.traffic import Traffic
 from providers.sandbox.framing import FRAMINGS, INTERIM
+from tests.drill.messages import Request, reply_of
+from tests.drill.plan import Plan, Round
+from tests.drill.proxy import Proxy
+from tests.drill.scales import SILENCE
+from tests.drill.traffic import Traffic
 
 ANSWER = reply_of("200 OK", b'{"id": "gen_1"}')
 

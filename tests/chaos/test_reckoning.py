@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from config.drill.plan import FALLBACK_MODEL
-from config.drill.reckoning import reckon
-from config.drill.records import Attempt, Books, Call, Entry, Job, Refusal, Run
+from tests.drill.plan import FALLBACK_MODEL
+from tests.drill.reckoning import reckon
+from tests.drill.records import Attempt, Books, Call, Entry, Job, Refusal, Run
 
 AT = 1_000_000.0
 SEAT = Attempt(1, "2026-03-14", 1, 3, "success", False, AT, AT + 5)

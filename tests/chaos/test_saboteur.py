@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from config.drill.plan import Act
-from config.drill.records import Log
-from config.drill.saboteur import Saboteur
+from tests.drill.plan import Act
+from tests.drill.records import Log
+from tests.drill.saboteur import Saboteur
 
 UNDONE: list[str] = []
 

@@ -4,9 +4,9 @@ import asyncio
 import json
 from collections.abc import Callable
 
-from config.drill.messages import ReplySoFar, reply_of
-from config.drill.scales import MOST_HELD, SILENCE
 from providers.sandbox.framing import FRAMINGS, INTERIM, PAUSE
+from tests.drill.messages import ReplySoFar, reply_of
+from tests.drill.scales import MOST_HELD, SILENCE
 
 DELAY = 1.0
 DRIP_PAUSE = 0.25

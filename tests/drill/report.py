@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from config.drill.reckoning import CONTRADICTED
-from config.drill.run import Outcome
+from tests.drill.reckoning import CONTRADICTED
+from tests.drill.run import Outcome
 
 MUST_BE_NONE = {
     "wrong pictures": ("wrong picture",),

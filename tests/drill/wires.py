@@ -4,8 +4,8 @@ import asyncio
 import threading
 from concurrent.futures import Future
 
-from config.drill.proxy import Proxy
-from config.drill.relay import Relay
+from tests.drill.proxy import Proxy
+from tests.drill.relay import Relay
 
 
 class Wires:

@@ -6,11 +6,11 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 
-from config.drill.messages import ReplySoFar, Request, read_request, reset
-from config.drill.plan import Plan
-from config.drill.scales import SILENCE
-from config.drill.traffic import Traffic
-from config.drill.troubles import DELAY, INSTEAD, PASSED_ON, WHOLE, Gone, before_reply, spoil
+from tests.drill.messages import ReplySoFar, Request, read_request, reset
+from tests.drill.plan import Plan
+from tests.drill.scales import SILENCE
+from tests.drill.traffic import Traffic
+from tests.drill.troubles import DELAY, INSTEAD, PASSED_ON, WHOLE, Gone, before_reply, spoil
 
 WIRE_ERRORS = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError)
 

@@ -2,10 +2,10 @@ from django.apps import AppConfig
 
 
 class DrillConfig(AppConfig):
-    name = "config.drill"
+    name = "tests.drill"
 
     def ready(self) -> None:
-        from config.drill import clock, mutants, scales
+        from tests.drill import clock, mutants, scales
 
         clock.install()
         scales.install()

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from config.drill.records import Books, Job, Refusal
-from config.drill.wrongs import Wrong, story
+from tests.drill.records import Books, Job, Refusal
+from tests.drill.wrongs import Wrong, story
 
 
 def wrongs_of_slot(job: Job) -> Iterator[Wrong]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import requests
 
-from config.drill.plan import SHARED_MODEL, Round
+from tests.drill.plan import SHARED_MODEL, Round
 
 AT_ONCE = 8
 AGAIN_AFTER = 0.5

@@ -6,8 +6,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 
-from config.drill.messages import ReplySoFar, Request, read_request, reply_of
-from config.drill.plan import Round
+from tests.drill.messages import ReplySoFar, Request, read_request, reply_of
+from tests.drill.plan import Round
 
 LATE = 4.0
 SWAP_WITHIN = 2.0

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from config.drill.records import Job
+from tests.drill.records import Job
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,16 @@ from itertools import count, islice, product
 from random import Random
 from typing import TypeVar
 
-from config.drill.scales import (
+from jobs.faultpoints import POINTS
+from providers.sandbox.faults import FAULTS, fault_named
+from providers.sandbox.framing import FRAMINGS
+from tests.drill.scales import (
     MOST_HELD,
     MOST_SPELL,
     MOST_STOPPED,
     POINT_SLEEPS,
     TICKER_SLEEPS,
 )
-from jobs.faultpoints import POINTS
-from providers.sandbox.faults import FAULTS, fault_named
-from providers.sandbox.framing import FRAMINGS
 
 SHARED_MODEL = "extra"
 FALLBACK_MODEL = "fallback"

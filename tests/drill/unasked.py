@@ -5,8 +5,8 @@ there is no room for. Pure.
 from collections import Counter
 from collections.abc import Iterator
 
-from config.drill.records import Books, Entry
-from config.drill.wrongs import Wrong
+from tests.drill.records import Books, Entry
+from tests.drill.wrongs import Wrong
 
 # For the answer to be written down, and for what was on its way already.
 HEARD_WITHIN = 1.5

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from config.drill.plan import FALLBACK_MODEL, SHARED_MODEL
-from config.drill.records import Books, Call, Job, Run
-from config.drill.scales import SCALED, SKEW
-from config.drill.seats import wrongs_of_seats, wrongs_of_slot
-from config.drill.unasked import silences_heard, wrongs_of_traffic
-from config.drill.wrongs import Wrong, story
 from providers.sandbox.faults import FAULTS
+from tests.drill.plan import FALLBACK_MODEL, SHARED_MODEL
+from tests.drill.records import Books, Call, Job, Run
+from tests.drill.scales import SCALED, SKEW
+from tests.drill.seats import wrongs_of_seats, wrongs_of_slot
+from tests.drill.unasked import silences_heard, wrongs_of_traffic
+from tests.drill.wrongs import Wrong, story
 
 FAILING = {fault.name for fault in FAULTS if fault.call == "failed"}
 UNFETCHABLE = {fault.name for fault in FAULTS if fault.reason == "not_fetched"}

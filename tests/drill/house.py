@@ -6,11 +6,11 @@ import signal
 import subprocess
 from pathlib import Path
 
-from config.drill import clock, processes
-from config.drill.plan import FALLBACK_MODEL, SHARED_MODEL, Plan
-from config.drill.processes import Found
-from config.drill.scales import SCALED
-from config.drill.stores import free_port
+from tests.drill import clock, processes
+from tests.drill.plan import FALLBACK_MODEL, SHARED_MODEL, Plan
+from tests.drill.processes import Found
+from tests.drill.scales import SCALED
+from tests.ports import free_port
 
 INHERITED = ("PATH", "HOME", "LANG", "VIRTUAL_ENV")
 # Set, though empty: a set-up's own .env must not reach the drill.
@@ -27,7 +27,7 @@ class House:
             **{name: os.environ[name] for name in INHERITED if name in os.environ},
             **dict.fromkeys(NOT_OURS, ""),
             **SCALED,
-            "DJANGO_SETTINGS_MODULE": "config.drill.settings",
+            "DJANGO_SETTINGS_MODULE": "tests.drill.settings",
             "PYTHONPATH": str(processes.ROOT),
             "DATA_DIR": str(folder / "data"),
             "SECRET_KEY": "of-a-drill-alone-" + "x" * 40,

@@ -6,7 +6,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import sqlite3
 import subprocess
 import tempfile
@@ -17,8 +16,9 @@ from pathlib import Path
 import psycopg
 import redis
 
-from config.drill import processes
-from config.drill.disks import Disk
+from tests.drill import processes
+from tests.drill.disks import Disk
+from tests.ports import free_port
 
 START_WITHIN = 120
 END_OTHERS = (
@@ -29,17 +29,6 @@ END_OTHERS = (
 
 class Missing(Exception):
     """What the drill needs is not installed; the text is for the person."""
-
-
-def free_port() -> int:
-    """Nobody else is given it while this process lives: it stays bound, and a server that sets
-    SO_REUSEADDR, as ours do, may listen on it all the same."""
-    with socket.socket() as kept:
-        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        kept.bind(("127.0.0.1", 0))
-        port = kept.getsockname()[1]
-        kept.detach()
-    return port
 
 
 class Disks:

@@ -3,4 +3,4 @@
 from config.settings import *  # noqa: F403
 from config.settings import INSTALLED_APPS
 
-INSTALLED_APPS = [*INSTALLED_APPS, "config.drill"]
+INSTALLED_APPS = [*INSTALLED_APPS, "tests.drill"]

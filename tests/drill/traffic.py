@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from config.drill.messages import ReplySoFar, Request
-from config.drill.plan import FALLBACK_MODEL, Plan, Round
 from providers.sandbox.faults import fault_named
 from providers.sandbox.tricks import RUN_HEADER
+from tests.drill.messages import ReplySoFar, Request
+from tests.drill.plan import FALLBACK_MODEL, Plan, Round
 
 LATEST = 40
 WAYS = {"/v1/media": "poll", "/f": "file", "/v1/history": "list"}

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import IO, Any
 
-from config.drill import processes
+from tests.drill import processes
 
 
 class Desk:
@@ -19,7 +19,7 @@ class Desk:
 
     def __init__(self, env: Mapping[str, str], log: IO[bytes]) -> None:
         self._child = processes.start(
-            [sys.executable, "-m", "config.drill.desk"],
+            [sys.executable, "-m", "tests.drill.desk"],
             env,
             log,
             stdin=subprocess.PIPE,
@@ -211,8 +211,8 @@ def _restless() -> dict[str, int]:
 def _answer(word: str) -> Any:
     from django.db import connection
 
-    from config.drill import mutants
     from jobs.models import Job
+    from tests.drill import mutants
 
     if word == "rows":
         # The session may be one that began while the database was read-only.

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 
-from config.drill import processes
-from config.drill.house import House
-from config.drill.plan import Act
-from config.drill.records import Log
-from config.drill.stores import Stores
+from tests.drill import processes
+from tests.drill.house import House
+from tests.drill.plan import Act
+from tests.drill.records import Log
+from tests.drill.stores import Stores
 
 POINT_LASTS = 5.0
 # A file that is open already stays writable.

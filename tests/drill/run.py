@@ -16,22 +16,22 @@ from typing import Any
 
 import requests
 
-from config.drill import mutants, processes
-from config.drill.clock import Clock
-from config.drill.customers import Customers, Order
-from config.drill.desk import Desk
-from config.drill.disks import has_own_namespace
-from config.drill.house import House
-from config.drill.plan import EXTRAS, Plan, make_plan
-from config.drill.proxy import Proxy
-from config.drill.reckoning import Reckoning, reckon
-from config.drill.records import Books, Entry, Log, Refusal, books_from
-from config.drill.relay import Relay
-from config.drill.saboteur import Saboteur
-from config.drill.scales import LEAP
-from config.drill.stores import Grown, Sqlite
-from config.drill.wires import Wires
-from config.drill.wrongs import Wrong
+from tests.drill import mutants, processes
+from tests.drill.clock import Clock
+from tests.drill.customers import Customers, Order
+from tests.drill.desk import Desk
+from tests.drill.disks import has_own_namespace
+from tests.drill.house import House
+from tests.drill.plan import EXTRAS, Plan, make_plan
+from tests.drill.proxy import Proxy
+from tests.drill.reckoning import Reckoning, reckon
+from tests.drill.records import Books, Entry, Log, Refusal, books_from
+from tests.drill.relay import Relay
+from tests.drill.saboteur import Saboteur
+from tests.drill.scales import LEAP
+from tests.drill.stores import Grown, Sqlite
+from tests.drill.wires import Wires
+from tests.drill.wrongs import Wrong
 
 START_WITHIN = 240
 QUIET_WITHIN = 280
