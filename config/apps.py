@@ -7,3 +7,4 @@ class ConfigConfig(AppConfig):
 
     def ready(self) -> None:
         from config import checks, checks_exposure, checks_stores  # noqa: F401
+        from config.db import migration_history  # noqa: F401

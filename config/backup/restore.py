@@ -11,13 +11,13 @@ from pathlib import Path
 from django.conf import settings
 from django.core.management import call_command
 from django.db import Error, connection
-from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
 from config import env
 from config.backup import Failed, manifest
 from config.backup.make import copy_database, copy_file, mark_secret_key
 from config.backup.manifest import Manifest
+from config.db.migration_history import known_migrations
 from config.supervisor.records import Records
 from jobs import faultpoints, heartbeats, restores
 from jobs.database import integrity
@@ -115,8 +115,7 @@ def _refuse_unusable(source: Path, found: Manifest) -> None:
 
 
 def _refuse_newer(found: Manifest) -> None:
-    loader = MigrationLoader(None, ignore_no_migrations=True)
-    known = {".".join(key) for key in loader.disk_migrations or {}}
+    known = {".".join(key) for key in known_migrations()}
     unknown = sorted(set(found.migrations) - known)
     if unknown:
         raise Failed(

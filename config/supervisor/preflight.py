@@ -19,6 +19,7 @@ from django.db.migrations.exceptions import InconsistentMigrationHistory
 from django.utils import timezone
 
 from config.db.inspection import find_faults
+from config.db.migration_history import find_partial_history
 from config.supervisor.children import runs_sandbox, say
 from config.supervisor.records import Records
 from jobs import copies, heartbeats, leases, restores
@@ -149,6 +150,15 @@ def check_database() -> None:
         raise Refused(f"{database_setting()}: {faults[0]}")
 
 
+def check_history() -> None:
+    try:
+        fault = find_partial_history()
+    except DatabaseError as exc:
+        raise Refused(f"{database_setting()} cannot be read: {first_line(exc)}") from exc
+    if fault:
+        raise Refused(f"{database_setting()} cannot be migrated: {fault}")
+
+
 def database_setting() -> str:
     return "DATABASE_URL" if settings.DATABASE_URL else f"the database in {settings.DATA_DIR}"
 
@@ -200,6 +210,7 @@ def warn_of_second_site() -> None:
 def migrate() -> None:
     try:
         with nobody_else_migrating():
+            check_history()
             call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
     except (DatabaseError, CommandError, InconsistentMigrationHistory) as exc:
         raise Refused(f"{database_setting()} cannot be migrated: {first_line(exc)}") from exc

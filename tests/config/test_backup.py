@@ -141,4 +141,4 @@ def test_the_manifest_is_json_that_others_can_read(site):
     content = json.loads((back_up(site) / "manifest.json").read_text())
     assert content["format"] == 1
     assert content["files"]["media/pictures/00/a.png"]["size"] == len(b"content of a file")
-    assert "providers.0017_restores" in content["migrations"]
+    assert "providers.0001_initial" in content["migrations"]

@@ -128,6 +128,11 @@ def test_a_backup_of_a_newer_version_is_refused(folder):
     assert "whose database has jobs.9999_to_come: install that version" in refusal(folder)
 
 
+def test_a_backup_from_before_the_migrations_were_squashed_is_taken(folder):
+    write(folder, migrations=["jobs.0001_jobs", "jobs.0016_unread_results"])
+    restore._refuse_unusable(folder / DATABASE, manifest.read(folder))
+
+
 def test_the_wal_of_another_database_beside_the_backup_is_not_read(folder):
     (folder / f"{DATABASE}-wal").write_bytes(b"whatever")
     restore._refuse_unusable(folder / DATABASE, manifest.read(folder))
