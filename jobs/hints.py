@@ -39,8 +39,8 @@ def ids_for(calls: Sequence[Call]) -> dict[int, str]:
     return found
 
 
-def ask(provider: str, reference: str) -> Confirmed | NoAnswer:
-    answer = poll_run(provider, reference)
+def ask(provider: str, reference: str, model: str) -> Confirmed | NoAnswer:
+    answer = poll_run(provider, reference, model)
     return answer if isinstance(answer, NoAnswer) else Confirmed(reference, answer)
 
 

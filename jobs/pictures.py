@@ -25,8 +25,9 @@ from providers.base import PictureRequest
 from providers.gates import Closed
 from providers.models import Call
 from providers.pool import Candidate
-from providers.registry import Offer, provider_named
+from providers.registry import Offer
 from providers.states import CallState
+from providers.submits import send_request
 
 log = logging.getLogger(__name__)
 
@@ -118,8 +119,8 @@ def _request_of(job: Job, call: Call) -> PictureRequest:
 
 def _submit(call: Call, request: PictureRequest) -> Submitted:
     try:
-        return provider_named(call.provider).submit(
-            request, send_by=call.send_by, note_id=partial(_note_id, call.pk)
+        return send_request(
+            call.provider, request, send_by=call.send_by, note_id=partial(_note_id, call.pk)
         )
     except Exception as exc:  # after the row is committed only evidence may call it rejected
         log.exception("Adapter %s raised while sending call %s", call.provider, call.pk)

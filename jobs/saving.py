@@ -195,7 +195,7 @@ def _poll(call: Call) -> Polled:
     if not call.reference or not is_known(call.provider):
         return NoAnswer(Why("config", text="cannot be asked for"))
     try:
-        return poll_run(call.provider, call.reference)
+        return poll_run(call.provider, call.reference, call.model)
     except Exception as exc:  # an adapter's fault must not end the stage
         log.exception("Adapter %s raised while polling call %s", call.provider, call.pk)
         return NoAnswer(Why("transport", text=type(exc).__name__))

@@ -40,7 +40,7 @@ def look(call: Call, reference: str, now: datetime) -> Sighting:
     alert."""
     if not is_known(call.provider):
         return Sighting(reference, NoAnswer(Why("config", text="not among the settings")))
-    answer = hints.ask(call.provider, reference)
+    answer = hints.ask(call.provider, reference, call.model)
     poll_answers.follow(call.provider, answer, polled_at=now, now=now)
     if isinstance(answer, NoAnswer):
         return Sighting(reference, answer)

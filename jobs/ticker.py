@@ -354,8 +354,8 @@ def _poll(call: Call, reference: str) -> Polled | Confirmed:
         return NoAnswer(Why("config", text="not among the settings"))
     try:
         if call.reference is None:
-            return hints.ask(call.provider, reference)
-        return poll_run(call.provider, reference)
+            return hints.ask(call.provider, reference, call.model)
+        return poll_run(call.provider, reference, call.model)
     except Exception as exc:  # the pool: one adapter's fault must not stop the others' polls
         log.exception("Adapter %s raised while polling call %s", call.provider, call.pk)
         return NoAnswer(Why("transport", text=type(exc).__name__))

@@ -1,6 +1,7 @@
 """What a provider's wire events mean: the values an adapter returns. It never raises for the wire.
 
     submit       -> Accepted | Done | Failed | Rejected | Unknown
+    complete     -> Done | Failed | Rejected | Unknown
     poll         -> Report | NoAnswer; `run_queries.poll_run` makes Polled of it
     runs_between -> Listing | NoAnswer
 
@@ -142,7 +143,8 @@ def amount_said(said: Any) -> Decimal | None:
     return amount if amount.is_finite() and 0 <= amount < 1_000_000 else None
 
 
-Submitted = Accepted | Done | Failed | Rejected | Unknown
+Completed = Done | Failed | Rejected | Unknown
+Submitted = Accepted | Completed
 Reported = Report | NoAnswer
 Polled = Running | NoOutput | Done | Failed | NoAnswer
 Listed = Listing | NoAnswer

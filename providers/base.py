@@ -1,11 +1,12 @@
-"""The interface every provider's adapter has. One adapter file a provider; see CONTRIBUTING."""
+"""What an adapter can do, as protocols. An adapter has those that its provider offers; callers
+check with `isinstance` for the one they need. One adapter file per provider; see CONTRIBUTING."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal, Protocol
+from typing import Protocol, TypeVar, runtime_checkable
 
-from providers.answers import Listed, Reported, Submitted
+from providers.answers import Completed, Listed, Reported, Submitted
 from providers.webhooks import Hint
 
 
@@ -14,63 +15,103 @@ class Caps:
     """What a provider can do, as its contract says."""
 
     kinds: frozenset[str]
+    """The kinds of request that its submit takes."""
     cloud: bool
     enqueue_only: bool
-    """A submit only enqueues: a 5xx in the provider's own words means it was not executed."""
+    """A submit only enqueues: a 5xx with its own error body means that nothing was executed."""
     result_ttl: timedelta
+    """How long the provider keeps a result after the run ended."""
     currency: str
     day_zone: str = "UTC"
     """The time zone in which the provider's day begins."""
-    hook: Literal["signed", "hint", "none"] = "none"
-    """Its webhooks: signed, unsigned, or none at all."""
+    silence_timeout: float = 30
+    """Seconds without a byte after which an answer counts as lost."""
+    answer_timeout: float = 60
+    """Seconds that a submit may take in all, from connecting to the last byte of the answer."""
 
 
 @dataclass(frozen=True)
-class PictureRequest:
-    """One picture to make. `fault` is for the sandbox alone; `hook_url` is where the provider may
-    report, and empty where nobody could reach it."""
+class Request:
+    """What every request has. Each kind of work adds its own fields."""
 
     work: str
     model: str
+
+
+@dataclass(frozen=True)
+class PictureRequest(Request):
+    """One picture to make. `fault` is for the sandbox only; `hook_url` is where the provider may
+    report, empty where it cannot reach us."""
+
     prompt: str
     aspect_ratio: str = "1:1"
     fault: str = ""
     hook_url: str = ""
 
 
+RequestT = TypeVar("RequestT", bound=Request, contravariant=True)
+
+
 def ignore_id(reference: str) -> None:
-    """For a submit that nobody keeps."""
+    """For a submit without a row to keep the id in."""
 
 
 class Provider(Protocol):
+    """What every adapter has, whatever it can do."""
+
     name: str
     caps: Caps
 
+    def result_origins(self) -> frozenset[str]:
+        """Origins that may serve results although private or plain http: this account's own."""
+        ...
+
+
+@runtime_checkable
+class SubmitsRuns(Protocol[RequestT]):
+    """The provider accepts a request, names a run and makes the result later."""
+
     def submit(
-        self, request: PictureRequest, *, send_by: datetime, note_id: Callable[[str], None]
+        self, request: RequestT, *, send_by: datetime, note_id: Callable[[str], None]
     ) -> Submitted:
         """Send once; nothing is written to the wire after `send_by`. Never inside a transaction.
 
-        `note_id` takes an id that stands in the headers, before the body is read.
+        `note_id` takes an id from the headers, before the body is read.
         """
         ...
 
-    def poll(self, reference: str) -> Reported:
-        """Ask what became of a run. Costs nothing, may be repeated at will.
+
+@runtime_checkable
+class AnswersAtOnce(Protocol[RequestT]):
+    """The provider answers a request with its result, on the same connection."""
+
+    def complete(
+        self, request: RequestT, *, send_by: datetime, note_id: Callable[[str], None]
+    ) -> Completed:
+        """Send once and read the whole result. The same rules as for `SubmitsRuns.submit`."""
+        ...
+
+
+@runtime_checkable
+class PollsRuns(Protocol):
+    def poll(self, reference: str, model: str) -> Reported:
+        """Ask for the state of a run. Costs nothing and may be repeated.
 
         Call it through `providers.run_queries`, which compares the id in the answer.
         """
         ...
 
+
+@runtime_checkable
+class ListsRuns(Protocol):
     def runs_between(self, since: datetime, until: datetime) -> Listed:
         """Every run of this account's key that began then, by the provider's own list. Costs
         nothing. Call it through `providers.run_queries`, which compares the times."""
         ...
 
-    def read_hook(self, headers: Mapping[str, str], body: bytes, now: datetime) -> Hint | None:
-        """What a webhook says, or None when its signature does not prove it."""
-        ...
 
-    def result_origins(self) -> frozenset[str]:
-        """Origins that may serve results although private or plain http: this account's own."""
+@runtime_checkable
+class SendsWebhooks(Protocol):
+    def read_hook(self, headers: Mapping[str, str], body: bytes, now: datetime) -> Hint | None:
+        """The content of a webhook, or None when its signature does not prove it."""
         ...

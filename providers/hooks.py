@@ -14,6 +14,7 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 
 from providers import ledger
+from providers.base import SendsWebhooks
 from providers.models import Call, Hook
 from providers.registry import provider_named
 from providers.webhooks import Hint
@@ -23,7 +24,7 @@ MOST_OF_A_CALL = 20
 
 def address_of(call: Call) -> str:
     """Where the provider may report on this call; empty where it cannot, or sends none."""
-    if not settings.PUBLIC_URL or provider_named(call.provider).caps.hook == "none":
+    if not settings.PUBLIC_URL or not isinstance(provider_named(call.provider), SendsWebhooks):
         return ""
     return settings.PUBLIC_URL + reverse("hook", args=[call.provider, call.hook_token])
 

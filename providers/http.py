@@ -35,6 +35,8 @@ from providers.connections import (
 
 WIRE_ERRORS = (requests.RequestException, HTTPError, HTTPException, OSError, ValueError)
 MAX_ANSWER_BYTES = 64 * 2**20
+# Seconds without a byte, where no adapter names its own.
+SILENCE = 30.0
 # Heads, chunk sizes and trailers come on top.
 MAX_FRAMING_BYTES = 2**20
 
@@ -119,6 +121,7 @@ class Client:
         url: str,
         *,
         total: float,
+        silence: float | None = None,
         send_by: datetime | None = None,
         check_peer: Callable[[str], None] | None = None,
         **request: Any,
@@ -129,10 +132,11 @@ class Client:
         self._is_kept = self.wire.connected = False
         self.wire.deadline = time.monotonic() + total
         self.wire.send_by, self.wire.check_peer = send_by, check_peer
+        silence = SILENCE if silence is None else silence
         return self.session.request(
             method,
             url,
-            timeout=(min(settings.CONNECT_TIMEOUT, total), min(settings.READ_TIMEOUT, total)),
+            timeout=(min(settings.CONNECT_TIMEOUT, total), min(silence, total)),
             allow_redirects=False,
             stream=True,
             verify=settings.PROVIDER_CA_BUNDLE or True,

@@ -23,7 +23,9 @@ from django.utils import timezone
 
 from providers import restores
 from providers.answers import Listed, Listing, Run
+from providers.base import ListsRuns
 from providers.models import Call, CallQuerySet
+from providers.registry import provider_named
 from providers.states import CallState
 
 SKEW = timedelta(seconds=30)
@@ -44,7 +46,7 @@ NEVER_RAN = Q(
 )
 
 Doubt = Literal[
-    "not_exclusive", "other_key", "clock", "list_failed", "list_incomplete", "sending",
+    "no_list", "not_exclusive", "other_key", "clock", "list_failed", "list_incomplete", "sending",
     "strange_run", "ambiguous", "lag_unknown", "too_early", "restored",
 ]  # fmt: skip
 
@@ -82,7 +84,11 @@ def why_not_to_ask(call: Call) -> Doubt | None:
     known when the call was sent, nor while it may show runs whose rows a restore has lost."""
     accounts = settings.PROVIDER_ACCOUNTS
     account = accounts.get(call.provider)
-    if account is None or not account.key_exclusive:
+    if account is None:
+        return "not_exclusive"
+    if not isinstance(provider_named(call.provider), ListsRuns):
+        return "no_list"
+    if not account.key_exclusive:
         return "not_exclusive"
     if [other.key for other in accounts.values()].count(account.key) > 1:
         return "not_exclusive"

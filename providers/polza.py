@@ -58,7 +58,6 @@ class Polza:
         enqueue_only=True,
         result_ttl=timedelta(days=7),
         currency="RUB",
-        hook="hint",
     )
 
     def __init__(self, *, name: str, base_url: str, key: str) -> None:
@@ -80,7 +79,8 @@ class Polza:
                 json=_media_request(request),
                 headers=self.headers(request),
                 auth=self.auth,
-                total=settings.SUBMIT_TIMEOUT,
+                total=self.caps.answer_timeout,
+                silence=self.caps.silence_timeout,
                 send_by=send_by,
                 on_headers=partial(self._note_early_id, note_id),
             )
@@ -93,7 +93,7 @@ class Polza:
         if can_be_asked_for(reference):
             note_id(reference)
 
-    def poll(self, reference: str) -> Reported:
+    def poll(self, reference: str, model: str) -> Reported:
         body = self._ask(f"/v1/media/{quote(reference, safe='')}")
         if isinstance(body, NoAnswer):
             return body
@@ -111,6 +111,7 @@ class Polza:
             params=query,
             auth=self.auth,
             total=settings.POLL_TIMEOUT,
+            silence=self.caps.silence_timeout,
         )
         if not isinstance(reply, Answer):
             return NoAnswer(Why("transport", text=reply.text))

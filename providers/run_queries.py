@@ -7,6 +7,7 @@ answer that names another run, or none, is no answer (docs/adr/0011-answers-and-
 from datetime import datetime, timedelta
 
 from providers.answers import OTHER_RUN, Listed, Listing, NoAnswer, Polled, Why
+from providers.base import ListsRuns, PollsRuns
 from providers.http import settle_connection
 from providers.registry import provider_named
 
@@ -15,10 +16,15 @@ ROUNDING = timedelta(seconds=1)
 
 NO_MATCH = NoAnswer(Why("provider", rule=OTHER_RUN, text="the answer names another run"))
 NO_MATCH_LIST = NoAnswer(Why("provider", rule=OTHER_RUN, text="the list is of another time"))
+NO_POLLS = NoAnswer(Why("config", text="the provider has no polls"))
+NO_LIST = NoAnswer(Why("config", text="the provider has no list"))
 
 
-def poll_run(provider: str, reference: str) -> Polled:
-    report = provider_named(provider).poll(reference)
+def poll_run(provider: str, reference: str, model: str) -> Polled:
+    adapter = provider_named(provider)
+    if not isinstance(adapter, PollsRuns):
+        return NO_POLLS
+    report = adapter.poll(reference, model)
     is_believed = not isinstance(report, NoAnswer) and names_same_run(report.reference, reference)
     settle_connection(is_believed=is_believed)
     if isinstance(report, NoAnswer):
@@ -27,7 +33,10 @@ def poll_run(provider: str, reference: str) -> Polled:
 
 
 def list_runs(provider: str, since: datetime, until: datetime) -> Listed:
-    listing = provider_named(provider).runs_between(since, until)
+    adapter = provider_named(provider)
+    if not isinstance(adapter, ListsRuns):
+        return NO_LIST
+    listing = adapter.runs_between(since, until)
     settle_connection(is_believed=False)
     if isinstance(listing, Listing) and not lies_between(listing, since, until):
         return NO_MATCH_LIST

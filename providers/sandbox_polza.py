@@ -21,11 +21,7 @@ class SandboxPolza(Polza):
 
     def __init__(self, *, name: str, base_url: str, key: str) -> None:
         super().__init__(name=name, base_url=base_url, key=key)
-        self.caps = replace(
-            Polza.caps,
-            cloud=False,
-            hook="hint" if settings.SANDBOX_HOOKS == "HINT" else "signed",
-        )
+        self.caps = replace(Polza.caps, cloud=False)
         self.verifier = self._verifier()
 
     def _verifier(self) -> Verifier:

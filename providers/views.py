@@ -2,14 +2,14 @@
 
 import logging
 
-from django.conf import settings
 from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
 from providers import hooks
-from providers.registry import provider_named
+from providers.base import SendsWebhooks
+from providers.registry import is_known, provider_named
 
 log = logging.getLogger(__name__)
 
@@ -38,14 +38,15 @@ def _take(request: HttpRequest, provider: str, token: str) -> int:
 
 def _stored(request: HttpRequest, provider: str, token: str) -> int:
     call = hooks.call_at(provider, token)
-    if call is None or provider not in settings.PROVIDER_ACCOUNTS:
+    adapter = provider_named(provider) if call and is_known(provider) else None
+    if call is None or not isinstance(adapter, SendsWebhooks):
         return 404
     # `config.bodies` refuses what is larger before it is read; this is for any other server.
     body = request.read(MOST_BYTES + 1)
     if len(body) > MOST_BYTES:
         return 413
     now = timezone.now()
-    hint = provider_named(provider).read_hook(request.headers, body, now)
+    hint = adapter.read_hook(request.headers, body, now)
     if hint is None:
         log.warning("A webhook of %s was refused: its signature does not prove it", provider)
         return 403

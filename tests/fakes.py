@@ -57,7 +57,6 @@ class FakeProvider:
         enqueue_only=True,
         result_ttl=timedelta(days=7),
         currency="RUB",
-        hook="hint",
     )
 
     def __init__(self) -> None:
@@ -68,6 +67,7 @@ class FakeProvider:
         self.early_ids: list[str] = []
         self.tests_own_transactions = 1
         self.asked: list[str] = []
+        self.polled_models: set[str] = set()
         self.listing: Listed | None = None
         self.runs: list[Run] = []
         self.listed: list[tuple[datetime, datetime]] = []
@@ -89,7 +89,8 @@ class FakeProvider:
             raise answer
         return answer
 
-    def poll(self, reference: str) -> Reported:
+    def poll(self, reference: str, model: str) -> Reported:
+        self.polled_models.add(model)
         self.asked.append(reference)
         answer = self.polls.get(reference, Running("processing"))
         named = self.named.get(reference, reference)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
 
 SILENT: dict[str, "StrPromise"] = {
+    "no_list": gettext_lazy(
+        "It has no provider id, and this provider has no list of its runs to look in."
+    ),
     "not_exclusive": gettext_lazy(
         "It has no id of the provider, and the provider's list is not asked for: nobody has said"
         " that nothing else uses the key."

@@ -55,7 +55,7 @@ def gateway(order, fake, monkeypatch, settings, serve, tmp_path):
 def look(gateway):
     """One poll of the call and what follows from it, as the ticker and a worker do it."""
     call = Call.objects.get()
-    ticker.follow_poll(call, poll_run("fake", "run-1"), timezone.now())
+    ticker.follow_poll(call, poll_run("fake", "run-1", "brush-1"), timezone.now())
     engine.advance(gateway.job.pk)
     gateway.job.refresh_from_db()
     return gateway.job.state, gateway.job.reason, gateway.job.attempt.__class__.objects.get().state

@@ -167,7 +167,7 @@ def test_nobody_is_asked_about_an_id_of_another_call(post, lost, account, now, f
 
 def test_the_provider_is_asked_outside_of_any_transaction(post, ours, fake):
     depths = []
-    fake.poll = lambda reference: (
+    fake.poll = lambda reference, model: (
         depths.append(len(connection.atomic_blocks)) or Report(reference, Running())
     )
     post(SEEN)

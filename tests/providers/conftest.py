@@ -3,7 +3,6 @@
 import socket
 import ssl
 from datetime import UTC, datetime, timedelta
-from functools import partial
 
 import pytest
 import trustme
@@ -115,7 +114,7 @@ def account_at(settings):
 @pytest.fixture
 def poller(account_at):
     """poller(url) polls there, as the ticker does."""
-    return lambda url: partial(run_queries.poll_run, account_at(url))
+    return lambda url: lambda reference: run_queries.poll_run(account_at(url), reference, "brush")
 
 
 class ElsewhereSocket(socket.socket):

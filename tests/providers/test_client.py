@@ -43,7 +43,7 @@ def test_netrc_does_not_replace_our_key(submit, serve):
 @pytest.mark.usefixtures("netrc")
 def test_netrc_does_not_replace_the_key_of_a_poll(serve):
     server = serve(take)
-    Polza(name="polza", base_url=server.url, key="the-key").poll("gen_1")
+    Polza(name="polza", base_url=server.url, key="the-key").poll("gen_1", "google/model")
     assert header_of(server.received, "Authorization") == ["Bearer the-key"]
 
 
@@ -252,7 +252,7 @@ def test_sandbox_is_never_asked_through_a_proxy(serve, monkeypatch, picture_requ
     monkeypatch.setenv("http_proxy", proxy.url)
     sandbox = SandboxPolza(name="sandbox", base_url=server.url, key="sandbox")
     sandbox.submit(picture_request, send_by=datetime.now(UTC) + timedelta(seconds=30))
-    sandbox.poll("gen_1")
+    sandbox.poll("gen_1", "google/model")
     assert (len(proxy.lines), len(server.lines)) == (0, 2)
 
 
@@ -277,4 +277,4 @@ def test_lost_poll_is_no_answer(serve):
         line.reset()
 
     polza = Polza(name="polza", base_url=serve(lose).url, key="the-key")
-    assert isinstance(polza.poll("gen_1"), NoAnswer)
+    assert isinstance(polza.poll("gen_1", "google/model"), NoAnswer)

@@ -70,7 +70,6 @@ def test_submit_names_the_address_for_reports_where_there_is_one(sent):
 
 def test_its_reports_are_unsigned_hints(now):
     polza = Polza(name="polza", base_url=URL, key="the-key")
-    assert polza.caps.hook == "hint"
     assert polza.read_hook({}, b'{"id": "gen_1"}', now) == Hint("gen_1")
 
 
@@ -81,7 +80,6 @@ def test_its_reports_are_unsigned_hints(now):
 def test_those_of_the_sandbox_are_signed_as_it_is_told(settings, style, verifier):
     settings.SANDBOX_HOOKS = style
     sandbox = SandboxPolza(name="sandbox", base_url=URL, key="the-key")
-    assert sandbox.caps.hook == ("hint" if style == "HINT" else "signed")
     assert type(sandbox.verifier) is verifier
 
 
@@ -147,7 +145,7 @@ def poll(serve):
             line.answer(status, raw)
 
         polza = Polza(name="polza", base_url=serve(answer).url, key="the-key")
-        answer = polza.poll("gen_1")
+        answer = polza.poll("gen_1", "google/model")
         return answer.outcome if isinstance(answer, Report) else answer
 
     return ask
@@ -167,7 +165,8 @@ def test_poll_asks_by_the_id_escaped(serve):
         line.answer(200, b"{}")
 
     server = serve(answer)
-    Polza(name="polza", base_url=f"{server.url}/api", key="the-key").poll("aig/1?x=#ü")
+    polza = Polza(name="polza", base_url=f"{server.url}/api", key="the-key")
+    polza.poll("aig/1?x=#ü", "google/model")
     line, headers, _ = request_of(server)
     assert line == "GET /api/v1/media/aig%2F1%3Fx%3D%23%C3%BC HTTP/1.1"
     assert headers["Authorization"] == "Bearer the-key"
@@ -337,6 +336,6 @@ def test_poll_that_cannot_be_read_proves_nothing(poll, body):
 def test_poll_that_was_lost_proves_nothing(serve, scheme, settings, script):
     settings.READ_TIMEOUT = 0.15
     polza = Polza(name="polza", base_url=serve(script, scheme=scheme).url, key="the-key")
-    outcome = polza.poll("gen_1")
+    outcome = polza.poll("gen_1", "google/model")
     names_no_run = isinstance(outcome, Report) and not outcome.reference
     assert names_no_run or (isinstance(outcome, NoAnswer) and outcome.why.kind == "transport")

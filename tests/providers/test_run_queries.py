@@ -36,7 +36,7 @@ def is_of_another(answer):
 )
 def test_answer_that_names_its_run_is_believed(answering, asked, named):
     account = answering({"id": named, "status": "pending"})
-    assert run_queries.poll_run(account, asked) == Running("pending")
+    assert run_queries.poll_run(account, asked, "brush") == Running("pending")
 
 
 @pytest.mark.parametrize(
@@ -48,18 +48,18 @@ def test_answer_that_names_its_run_is_believed(answering, asked, named):
 )  # fmt: skip
 def test_answer_that_names_another_run_or_none_is_no_answer(answering, named):
     account = answering({"id": named, "status": "completed", "data": {"url": "https://a.test"}})
-    assert is_of_another(run_queries.poll_run(account, "gen_1"))
+    assert is_of_another(run_queries.poll_run(account, "gen_1", "brush"))
 
 
 @pytest.mark.parametrize("named", [581.0, "0581", "5.81e2", -581, 5810])
 def test_numbers_are_compared_by_their_digits(answering, named):
     account = answering({"id": named, "status": "failed"})
-    assert is_of_another(run_queries.poll_run(account, "581"))
+    assert is_of_another(run_queries.poll_run(account, "581", "brush"))
 
 
 @pytest.mark.parametrize("status", ["failed", "cancelled", "completed", "pending", "unheard of"])
 def test_answer_without_an_id_is_no_answer(answering, status):
-    assert is_of_another(run_queries.poll_run(answering({"status": status}), "gen_1"))
+    assert is_of_another(run_queries.poll_run(answering({"status": status}), "gen_1", "brush"))
 
 
 def test_list_is_believed_within_its_time(answering):
@@ -108,5 +108,5 @@ def test_refused_poll_says_how_long_to_stay_away(serve, account_at):
         line.read_head()
         line.answer(429, b"{}", Retry_After="30")
 
-    why = run_queries.poll_run(account_at(serve(refuse).url), "gen_1").why
+    why = run_queries.poll_run(account_at(serve(refuse).url), "gen_1", "brush").why
     assert (why.kind, why.http, why.retry_after) == ("rate", 429, 30)

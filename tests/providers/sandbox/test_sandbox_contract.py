@@ -52,7 +52,7 @@ def follow(adapter, outcome):
     empty = count(1)
 
     def end():
-        polled = adapter.poll(outcome.reference)
+        polled = adapter.poll(outcome.reference, "test-picture")
         if isinstance(polled, NoAnswer) or isinstance(polled.outcome, Running):
             return None
         if isinstance(polled.outcome, NoOutput) and next(empty) < EMPTY_POLLS:

@@ -1,0 +1,24 @@
+"""Send a request by the way that its provider offers."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from providers.answers import Submitted
+from providers.base import AnswersAtOnce, Request, SubmitsRuns
+from providers.registry import provider_named
+
+
+def send_request(
+    provider: str, request: Request, *, send_by: datetime, note_id: Callable[[str], None]
+) -> Submitted:
+    """Once. Never inside a transaction: the answer may take as long as `caps.answer_timeout`."""
+    adapter = provider_named(provider)
+    if isinstance(adapter, AnswersAtOnce):
+        return adapter.complete(request, send_by=send_by, note_id=note_id)
+    if isinstance(adapter, SubmitsRuns):
+        return adapter.submit(request, send_by=send_by, note_id=note_id)
+    raise TypeError(f"{provider} takes no requests")
+
+
+def answers_at_once(provider: str) -> bool:
+    return isinstance(provider_named(provider), AnswersAtOnce)
