@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from playwright.sync_api import Page, expect
 
 LOST = "Connection lost, trying again."
-PAUSED = "Live updates are paused: the page stays as it is."
+PAUSED = "Live updates are paused. Reload the page to see changes."
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def test_stop_waiting_asks_in_a_dialog_and_keeps_the_picture(page):
     dialog.get_by_role("button", name="Stop waiting").click()
     expect(page.get_by_text("You stopped waiting at")).to_be_visible()
     expect_state(page, "Ready")
-    expect_quota(page, "2 of 3 left today")
+    expect_quota(page, "2 of 3 slots left today")
 
 
 def test_escape_leaves_everything_as_it_was(page):
@@ -89,7 +89,7 @@ def test_another_try_is_linked_to_the_first(page):
     page.get_by_role("button", name="Generate").click()
     page.wait_for_url("**/jobs/*")
     expect(page.get_by_text("Try 2")).to_be_visible()
-    page.get_by_role("link", name="The try before").click()
+    page.get_by_role("link", name="Earlier try").click()
     expect(page.locator("#later-try")).to_have_text("Try 2")
 
 
@@ -103,7 +103,7 @@ def test_the_theme_changes_at_once_and_stays(page):
     expect(page.get_by_label("What should be in the picture?")).to_have_value("An unsent prompt")
     page.goto("/")
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-    page.get_by_role("button", name="As the device").click()
+    page.get_by_role("button", name="Match device").click()
     expect(page.locator("html")).not_to_have_attribute("data-theme", "dark")
 
 

@@ -41,7 +41,7 @@ def test_the_page_of_an_outage_is_whole_and_leads_on(visit, room):
         expect(page.get_by_role("heading", level=1)).to_have_text(AWAY)
         expect(page.locator("body")).to_have_css("background-color", INK)
         assert not [text for text in complaints if "503" not in text]
-    page.get_by_role("link", name="To the first page").click()
+    page.get_by_role("link", name="Go to home page").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Make a picture")
 
 

@@ -46,7 +46,7 @@ def test_an_order_too_many_keeps_the_form(someone, troubles, width, java_script)
     page.get_by_role("button", name="Generate").click()
     expect(page.locator("#error-summary")).to_contain_text(SAYS)
     expect(page.get_by_label(FIELD)).to_have_value(TYPED)
-    expect(page.locator("#quota")).to_have_text("3 of 3 left today")
+    expect(page.locator("#quota")).to_have_text("3 of 3 slots left today")
     assert len(posted) == 1
     assert not is_wide(page)
     troubles.clear()

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.chromium, pytest.mark.site]
 
 FORGOTTEN_WITHIN = 1.0
 LOST = "Connection lost, trying again."
-PAUSED = "Live updates are paused: the page stays as it is."
+PAUSED = "Live updates are paused. Reload the page to see changes."
 # A headless tab never leaves the view by itself.
 SHOW = """state => {
     Object.defineProperty(document, 'visibilityState', {value: state, configurable: true});
@@ -234,7 +234,7 @@ def test_a_cut_network_heals_without_a_click(page, troubles):
     page.wait_for_timeout(CUT_LASTS)
     page.context.set_offline(False)
     expect_state(page, "Ready")
-    expect_quota(page, "2 of 3 left today")
+    expect_quota(page, "2 of 3 slots left today")
     expect(page.locator("#connection")).to_have_text("")
     troubles.clear()
 

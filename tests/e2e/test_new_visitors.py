@@ -71,7 +71,7 @@ def test_the_second_reads_why_and_keeps_the_text(second, troubles, java_script, 
     expect(summary.get_by_role("link", name="Sign in")).to_be_visible()
     expect(page.get_by_label(FIELD)).to_have_value(TYPED)
     expect(page.get_by_label("Landscape, 3:2")).to_be_checked()
-    expect_quota(page, "3 of 3 left today")
+    expect_quota(page, "3 of 3 slots left today")
     if java_script:
         expect(summary).to_be_focused()
         assert not is_wide(page)
@@ -105,7 +105,7 @@ def test_signing_in_beside_it_is_the_way_on(second, troubles, java_script):
     with page.context.expect_page() as opened:
         page.locator("#error-summary").get_by_role("link", name="Sign in").click()
     sign_in(opened.value, "ana" if java_script else "ben")
-    expect_quota(opened.value, "10 of 10 left today")
+    expect_quota(opened.value, "10 of 10 slots left today")
     send(page)
     expect(page.locator("#error-summary")).to_contain_text("Send it once more.")
     expect(page.get_by_label(FIELD)).to_have_value(TYPED)

@@ -38,17 +38,17 @@ def saved(page, name: str = "Download") -> bytes:
 
 def test_from_the_first_page_to_the_file_by_clicks(page):
     page.goto("/")
-    expect_quota(page, "3 of 3 left today")
+    expect_quota(page, "3 of 3 slots left today")
     page.get_by_role("link", name="Make a picture").click()
     page.get_by_label("What should be in the picture?").fill(PROMPT)
     # Slow enough to be seen on hold.
     page.get_by_label("What the test provider does").select_option("slow_14")
     page.get_by_role("button", name="Generate").click()
     page.wait_for_url("**/jobs/*")
-    expect_quota(page, "2 of 3 left today · 1 on hold")
+    expect_quota(page, "2 of 3 slots left today · 1 on hold")
     expect(page.get_by_role("img", name=PROMPT)).to_be_visible()
     expect_state(page, "Ready")
-    expect_quota(page, "2 of 3 left today")
+    expect_quota(page, "2 of 3 slots left today")
     page.get_by_role("link", name="Gallery").click()
     expect(page.locator("#tiles img")).to_have_count(1)
     page.get_by_role("link", name=PROMPT).click()
@@ -123,7 +123,7 @@ def test_without_javascript(someone):
     order(page, fault="slow_14")
     expect(page.get_by_role("link", name="Refresh")).to_be_visible()
     expect_state(page, "Ready")
-    expect_quota(page, "2 of 3 left today")
+    expect_quota(page, "2 of 3 slots left today")
     assert is_drawing_of(PROMPT, saved(page))
 
 
@@ -161,7 +161,7 @@ def test_going_back_and_sending_again_finds_the_same_job(someone, javascript):
 def assert_one_job(page) -> None:
     page.goto("/gallery")
     expect(page.locator(".tile")).to_have_count(1)
-    expect(page.locator("#quota")).to_contain_text("2 of 3 left today")
+    expect(page.locator("#quota")).to_contain_text("2 of 3 slots left today")
 
 
 def test_an_empty_prompt_is_told_where_it_is_missing(page, troubles):
@@ -184,6 +184,6 @@ def test_the_second_of_two_tabs_hears_that_the_last_slot_is_gone(someone, troubl
     expect(second.locator("#error-summary")).to_contain_text("All 3 of today are used or on hold.")
     typed = second.get_by_label("What should be in the picture?")
     assert typed.input_value() == "What the second tab wants"
-    expect(second.locator("#quota")).to_contain_text("0 of 3 left today")
+    expect(second.locator("#quota")).to_contain_text("0 of 3 slots left today")
     expect(second.get_by_role("button", name="Generate")).to_have_attribute("aria-disabled", "true")
     troubles.clear()

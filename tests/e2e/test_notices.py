@@ -38,7 +38,7 @@ def page(someone, site) -> Page:
 
 
 def notify_me(page: Page):
-    return page.get_by_role("button", name="Notify me")
+    return page.get_by_role("button", name="Notify me in this browser")
 
 
 def shown(page: Page) -> list:

@@ -12,28 +12,33 @@ pytestmark = [pytest.mark.chromium, pytest.mark.site]
 
 # Fault of the form, state, a sentence, what the header then says of the quota.
 ENDS = [
-    ("fail", "Failed", "The provider reported a failure of its own.", "3 of 3 left today"),
-    ("http_402", "Failed", "This site's account with the provider is empty.", "3 of 3 left today"),
-    ("http_422", "Failed", "The provider refused this prompt", "3 of 3 left today"),
+    ("fail", "Failed", "The provider reported a failure of its own.", "3 of 3 slots left today"),
+    (
+        "http_402",
+        "Failed",
+        "This site's account with the provider is empty.",
+        "3 of 3 slots left today",
+    ),
+    ("http_422", "Failed", "The provider refused this prompt", "3 of 3 slots left today"),
     (
         "result_wrong_type",
         "Confirming",
         "It was made, but we cannot read it. Staff have been told.",
-        "2 of 3 left today · 1 on hold",
+        "2 of 3 slots left today · 1 on hold",
     ),
     (
         "drop_after",
         "Confirming",
         "It may have made and charged for the picture, so we did not try again.",
-        "2 of 3 left today · 1 on hold",
+        "2 of 3 slots left today · 1 on hold",
     ),
     (
         "html_502",
         "Confirming",
         "does not say whether it took the request.",
-        "2 of 3 left today · 1 on hold",
+        "2 of 3 slots left today · 1 on hold",
     ),
-    ("poll_flaky", "Ready", "Ready in", "2 of 3 left today"),
+    ("poll_flaky", "Ready", "Ready in", "2 of 3 slots left today"),
 ]
 
 
@@ -59,7 +64,7 @@ def test_a_failure_is_tried_again_with_the_same_prompt(page):
     expect(page.get_by_label("What should be in the picture?")).to_have_value(PROMPT)
     page.get_by_role("button", name="Generate").click()
     expect_state(page, "Ready")
-    expect_quota(page, "2 of 3 left today")
+    expect_quota(page, "2 of 3 slots left today")
 
 
 @contextmanager
@@ -79,10 +84,10 @@ def test_cancelling_what_waits_gives_the_slot_back(site, someone, javascript):
     with sleeping_cluster(site):
         order(page)
         expect_state(page, "Queued")
-        expect_quota(page, "2 of 3 left today · 1 on hold")
+        expect_quota(page, "2 of 3 slots left today · 1 on hold")
         page.get_by_role("button", name="Cancel").click()
         expect_state(page, "Cancelled")
-    expect_quota(page, "3 of 3 left today")
+    expect_quota(page, "3 of 3 slots left today")
     expect(page.locator("main")).to_contain_text("You cancelled it before it was sent.")
 
 
@@ -100,7 +105,7 @@ def test_cancelling_too_late_says_so(site, someone):
     stale.get_by_role("button", name="Cancel").click()
     expect(stale.locator(".messages")).to_contain_text("It was too late to cancel")
     expect_state(stale, "Ready")
-    expect_quota(stale, "2 of 3 left today")
+    expect_quota(stale, "2 of 3 slots left today")
 
 
 def test_ben_sees_nothing_of_anas(someone, troubles):
@@ -133,6 +138,6 @@ def test_staff_sign_in_by_the_header_and_see_their_own_quota(site, page):
     page.get_by_label("Password").fill("staff's password")
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/gallery")
-    expect_quota(page, "1000 of 1000 left today")
+    expect_quota(page, "1000 of 1000 slots left today")
     page.get_by_role("button", name="Sign out staff").click()
-    expect_quota(page, "3 of 3 left today")
+    expect_quota(page, "3 of 3 slots left today")

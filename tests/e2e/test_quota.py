@@ -6,7 +6,9 @@ import pytest
 
 pytestmark = [pytest.mark.chromium, pytest.mark.site]
 
-HEADER = re.compile(r"(?P<left>\d+) of (?P<allowed>\d+) left today · (?P<on_hold>\d+) on hold")
+HEADER = re.compile(
+    r"(?P<left>\d+) of (?P<allowed>\d+) slots left today · (?P<on_hold>\d+) on hold"
+)
 METER = re.compile(r"(?P<used>\d+) used · (?P<on_hold>\d+) on hold · (?P<left>\d+) left")
 STAFF = re.compile(
     r"(?P<left>\d+) left, (?P<on_hold>\d+) on hold, (?P<used>\d+) used of (?P<allowed>\d+)"

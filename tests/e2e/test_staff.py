@@ -120,7 +120,7 @@ def come_back_until(site, page: Page, word: str) -> None:
 def test_the_slot_goes_back_and_the_picture_comes_all_the_same(site, page, staff, script):
     order(page, fault="drop_after")
     expect_state(page, "Confirming")
-    expect_quota(page, "2 of 3 left today · 1 on hold")
+    expect_quota(page, "2 of 3 slots left today · 1 on hold")
     job, desk = job_of(page), staff(script)
     open_call(desk, job)
     decide(desk, "Give the slot back")
@@ -131,7 +131,7 @@ def test_the_slot_goes_back_and_the_picture_comes_all_the_same(site, page, staff
     expect(page.locator("main")).to_contain_text(
         "Staff gave the slot back; if the picture comes, it is yours. Your slot was given back."
     )
-    expect_quota(page, "3 of 3 left today")
+    expect_quota(page, "3 of 3 slots left today")
     assert states(desk, job) == ("given back", "given up", "Failed")
 
     open_call(desk, job)
@@ -140,7 +140,7 @@ def test_the_slot_goes_back_and_the_picture_comes_all_the_same(site, page, staff
     attach_seen(desk)
     come_back_until(site, page, "Ready")
     expect(page.locator("main")).to_contain_text("this picture took none")
-    expect_quota(page, "3 of 3 left today")
+    expect_quota(page, "3 of 3 slots left today")
     assert states(desk, job) == ("given back", "given up", "Ready")
 
 
@@ -164,7 +164,7 @@ def test_a_lost_call_is_given_its_id(site, page, someone, staff, troubles, scrip
     attach_seen(desk)
     expect_state(page, "Ready")
     expect(page.locator("main")).to_contain_text("Staff found the request at the provider.")
-    expect_quota(page, "2 of 3 left today")
+    expect_quota(page, "2 of 3 slots left today")
     assert states(desk, job) == ("used", "succeeded", "Ready")
     assert all("409" in trouble for trouble in troubles)
     troubles.clear()
@@ -174,7 +174,7 @@ def test_a_lost_call_is_given_its_id(site, page, someone, staff, troubles, scrip
 def test_a_look_brings_what_was_made_after_all(site, page, staff, script):
     order(page, fault="failed_then_completed")
     expect_state(page, "Failed")
-    expect_quota(page, "3 of 3 left today")
+    expect_quota(page, "3 of 3 slots left today")
     job, desk = job_of(page), staff(script)
     if script:
         open_call(desk, job)
@@ -188,7 +188,7 @@ def test_a_look_brings_what_was_made_after_all(site, page, staff, script):
     expect_told(desk, "1 call is asked about.")
     come_back_until(site, page, "Ready")
     expect(page.locator("main")).to_contain_text("this picture took none")
-    expect_quota(page, "3 of 3 left today")
+    expect_quota(page, "3 of 3 slots left today")
     assert states(desk, job) == ("given back", "failed", "Ready")
 
 
@@ -196,7 +196,7 @@ def test_a_look_brings_what_was_made_after_all(site, page, staff, script):
 def test_slots_are_granted_and_taken_back(page, staff, script):
     order(page)
     expect_state(page, "Ready")
-    expect_quota(page, "2 of 3 left today")
+    expect_quota(page, "2 of 3 slots left today")
     desk = staff(script)
     desk.goto(f"/admin/jobs/job/{job_of(page)}/change/")
     desk.goto(f"/admin/quotas/account/{value(desk, 'account_id')}/change/")
@@ -208,14 +208,14 @@ def test_slots_are_granted_and_taken_back(page, staff, script):
     desk.get_by_role("button", name="Save", exact=True).click()
     expect_told(desk, "was added successfully")
     page.reload()
-    expect_quota(page, "6 of 7 left today")
+    expect_quota(page, "6 of 7 slots left today")
 
     desk.goto("/admin/quotas/grant/")
     desk.locator("#result_list tbody th a").first.click()
     decide(desk, "Take the grant back", "Take it back")
     expect_told(desk, "The grant was taken back.")
     page.reload()
-    expect_quota(page, "2 of 3 left today")
+    expect_quota(page, "2 of 3 slots left today")
     desk.goto("/admin/jobs/staffaction/")
     for number, words in enumerate(("grant taken back", "slots granted")):
         row = desk.locator("#result_list tbody tr").nth(number)
@@ -286,7 +286,7 @@ def test_two_staff_at_once_give_one_slot_back_once(page, staff, troubles):
     expect_told(first, "The slot was given back.")
     confirm(second, "Give the slot back")
     expect(second.locator(".errornote")).to_have_text("The slot had been given back already.")
-    expect_quota(page, "3 of 3 left today")
+    expect_quota(page, "3 of 3 slots left today")
     assert all("409" in trouble for trouble in troubles)
     troubles.clear()
 
@@ -303,4 +303,4 @@ def test_what_the_state_forbids_has_no_form(page, staff):
     expect(desk.get_by_label("Reason:")).not_to_be_attached()
     desk.get_by_role("main").get_by_role("link", name="Back").click()
     desk.wait_for_url("**/change/")
-    expect_quota(page, "2 of 3 left today")
+    expect_quota(page, "2 of 3 slots left today")

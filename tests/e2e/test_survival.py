@@ -18,7 +18,7 @@ def whole_site(site):
 def expect_delivery(page) -> None:
     expect_state(page, "Ready")
     expect(page.get_by_role("img", name=PROMPT)).to_be_visible()
-    expect_quota(page, "2 of 3 left today")
+    expect_quota(page, "2 of 3 slots left today")
     assert page.evaluate("window.neverLeft")
 
 

@@ -82,4 +82,4 @@ def test_a_newcomer_is_told_how_it_goes(client):
 
 def test_whoever_has_a_job_is_told_no_more(ana_client, account, now):
     rows.queued(account, now)
-    assert "How it goes" not in text_of(ana_client.get("/"))
+    assert "How it works" not in text_of(ana_client.get("/"))

@@ -32,7 +32,7 @@ def held(account, now) -> None:
 def test_nothing_is_left_and_nothing_is_negative(ana_client, set_slots, slots, address):
     set_slots(slots)
     page = ana_client.get(address, follow=True)
-    assert f"0 of {slots} left today · 3 on hold" in text_of(page)
+    assert f"0 of {slots} slots left today · 3 on hold" in text_of(page)
     assert not re.search(r"(?<![\w-])-\d", text_of(page))
     assert not re.search(r' (width|height|x)="-', page.content.decode())
 
@@ -45,5 +45,5 @@ def test_an_order_is_refused_with_its_text_until_the_plan_is_raised(ana_client, 
     assert refused.status_code == 429
     assert "a fox</textarea>" in refused.content.decode()
     set_slots(6)
-    assert "1 of 6 left today" in text_of(ana_client.get("/"))
+    assert "1 of 6 slots left today" in text_of(ana_client.get("/"))
     assert ana_client.post("/images/new", fields).status_code == 303

@@ -114,8 +114,9 @@ class TestRefused:
         come()
         response = come(prompt="A harbour in fog", fault="drop_after")
         assert response.status_code == 429
-        assert f"{SAYS} Renews at 00:00 UTC, in 12 h 0 min. Sign in (in a new tab)" in text_of(
-            response
+        assert (
+            f"{SAYS} Renews at 00:00 UTC, in 12 h 0 min. Sign in (opens in a new tab)"
+            in text_of(response)
         )
         assert response["Retry-After"] == str(12 * 3600)
         shown = response.content.decode()

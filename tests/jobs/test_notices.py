@@ -25,7 +25,7 @@ from tests.quotas.test_contention import contend, errors_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued")]
 
-OFFER = "E-mail me when it ends"
+OFFER = "Email me when it finishes"
 # As in tests/jobs/mailers.py, which is a program.
 JOBS, PROCESSES = 12, 4
 
@@ -87,7 +87,7 @@ def test_mail_is_asked_for_and_taken_back(ana_client, account, now):
     job = rows.generating(account, now)
     assert OFFER in text_of(page(ana_client, job))
     assert ana_client.post(f"/jobs/{job.pk}/mail").status_code == 303
-    assert "You get an e-mail when it ends." in text_of(page(ana_client, job))
+    assert "You asked for an email when it finishes." in text_of(page(ana_client, job))
     ana_client.post(f"/jobs/{job.pk}/mail", {"take_back": ""})
     assert OFFER in text_of(page(ana_client, job))
     end(job, now)

@@ -172,7 +172,7 @@ def test_who_made_it_is_told_and_not_who_was_asked_first(ana_client, account, no
 
 
 def test_test_picture_is_called_one(ana_client, account, now):
-    says = "A test picture, drawn by the sandbox without any AI."
+    says = "A test picture, drawn by the test provider without any AI."
     assert says in text_of(page(ana_client, rows.ready(account, now)))
 
 

@@ -31,16 +31,16 @@ def many_ready(account, now, count: int) -> list[Job]:
 
 def test_home_of_a_newcomer_shows_the_quota_and_the_way(client):
     text = text_of(client.get("/"))
-    assert "3 of 3 left today" in text
+    assert "3 of 3 slots left today" in text
     assert "0 used · 0 on hold · 3 left Renews in 12 h 0 min, at 00:00 UTC" in text
     assert "In progress" not in text
-    assert "Last results" not in text
+    assert "Latest results" not in text
 
 
 def test_header_says_left_and_on_hold(ana_client, account, now):
     rows.ready(account, now)
     rows.lost(account, now)
-    assert "8 of 10 left today · 1 on hold" in text_of(ana_client.get("/"))
+    assert "8 of 10 slots left today · 1 on hold" in text_of(ana_client.get("/"))
 
 
 def test_quota_numbers_add_up_to_the_allowance(ana_client, account, now):
@@ -88,7 +88,7 @@ def test_home_shows_nothing_of_another(ben_client, account, now):
 
 def test_site_without_a_key_says_what_it_makes(client):
     text = text_of(client.get("/gallery"))
-    assert "No provider key is set: pictures are test pictures." in text
+    assert "No provider key is set, so this site makes test pictures only." in text
 
 
 def test_sandbox_beside_a_key_is_called_the_sandbox(client, settings):
@@ -104,7 +104,7 @@ def test_real_provider_needs_no_notice(client, settings):
 
 
 def test_empty_gallery_shows_the_way(client):
-    assert "No pictures yet. Make the first one" in text_of(client.get("/gallery"))
+    assert "No pictures yet. Make your first picture" in text_of(client.get("/gallery"))
 
 
 def test_gallery_shows_twenty_four_newest_first(ana_client, account, now):
@@ -147,8 +147,8 @@ def test_page_that_is_no_number_is_the_first(ana_client, account, now, page):
 def test_page_beyond_the_last_says_so_and_leads_to_the_first(ana_client, account, now, show):
     rows.ready(account, now)
     response = ana_client.get("/gallery", {"show": show, "page": 7})
-    assert "There is no such page. To the first page" in text_of(response)
-    assert f'<a href="?show={show}">To the first page</a>' in response.content.decode()
+    assert "This page does not exist. Go to page 1" in text_of(response)
+    assert f'<a href="?show={show}">Go to page 1</a>' in response.content.decode()
 
 
 def test_all_that_is_in_progress_can_be_reached(ana_client, account, now):
@@ -190,7 +190,7 @@ def test_gallery_is_filtered_by_state(ana_client, account, now, show, titles):
 
 def test_filter_without_a_match_says_so(ana_client, account, now):
     rows.ready(account, now)
-    assert "Nothing matches." in text_of(ana_client.get("/gallery?show=failed"))
+    assert "Nothing matches this filter." in text_of(ana_client.get("/gallery?show=failed"))
 
 
 def test_running_tiles_are_polled_until_all_have_ended(ana_client, account, now):
@@ -210,7 +210,7 @@ def test_polled_tiles_bring_the_quota_along(ana_client, account, now):
     outcomes.cancel(job.pk, now)
     response = ana_client.get(f"/gallery?tiles={job.pk}", headers=HTMX)
     assert '<p id="quota" hx-swap-oob="true">' in response.content.decode()
-    assert "10 of 10 left today" in text_of(response)
+    assert "10 of 10 slots left today" in text_of(response)
 
 
 def test_polling_for_tiles_of_another_shows_none(ben_client, account, now):

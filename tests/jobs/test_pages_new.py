@@ -167,7 +167,7 @@ def test_refusal_says_why_though_a_slot_became_free_meanwhile(ana_client, accoun
     monkeypatch.setattr(pictures, "order_picture", lambda **order: Refused("full", balance))
     response = ana_client.post(NEW, FIELDS)
     assert "All 1 of today are used or on hold." in text_of(response)
-    assert "1 of 1 left today" in text_of(response)
+    assert "1 of 1 slots left today" in text_of(response)
 
 
 def test_order_that_lost_every_race_may_be_sent_again(ana_client, account, monkeypatch):
@@ -182,7 +182,9 @@ def test_site_without_a_model_takes_no_order_and_says_so(ana_client, settings):
     settings.IMAGE_MODELS = []
     response = ana_client.post(NEW, FIELDS)
     assert response.status_code == 422
-    assert "Nothing was ordered No model is offered here. Staff must look" in text_of(response)
+    assert "Your request was not sent No model is offered here. Staff must look" in text_of(
+        response
+    )
     assert "test pictures" not in text_of(response)
     assert not Job.objects.exists()
 
@@ -194,7 +196,7 @@ def test_htmx_loser_gets_the_form_and_a_fresh_header(ana_client, account):
     assert response.status_code == 429
     assert "<html" not in shown
     assert 'id="quota" hx-swap-oob="true"' in shown
-    assert "0 of 1 left today · 1 on hold" in text_of(response)
+    assert "0 of 1 slots left today · 1 on hold" in text_of(response)
 
 
 def test_full_day_keeps_the_button_in_reach_with_its_reason(ana_client, account):
@@ -226,7 +228,7 @@ def test_plan_without_pictures_says_so(ana_client, account):
 
 def test_price_is_said_before(ana_client, account, clock, now):
     rows.queued(account, now)
-    assert "Uses 1 of your 9 left today." in text_of(ana_client.get(NEW, follow=True))
+    assert "Uses 1 slot. You have 9 left today." in text_of(ana_client.get(NEW, follow=True))
 
 
 def test_sandbox_offers_every_fault(client):
@@ -300,4 +302,4 @@ def test_forms_first_words_are_kept_for_the_title(ana_client):
 
 def test_yesterdays_hold_takes_nothing_today(ana_client, account, clock, now):
     rows.lost(account, now - timedelta(days=1))
-    assert "Uses 1 of your 10 left today." in text_of(ana_client.get(NEW, follow=True))
+    assert "Uses 1 slot. You have 10 left today." in text_of(ana_client.get(NEW, follow=True))

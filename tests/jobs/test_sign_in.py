@@ -327,7 +327,7 @@ def test_signing_in_brings_along_what_the_browser_did(visitor_client, visitor, a
     job = rows.ready(visitor, now)
     visitor_client.post("/sign-in", ANA)
     assert visitor_client.get(f"/jobs/{job.pk}").status_code == 200
-    assert "9 of 10 left today" in text_of(visitor_client.get("/"))
+    assert "9 of 10 slots left today" in text_of(visitor_client.get("/"))
 
 
 def test_staff_bring_it_along_by_their_own_page_too(visitor_client, visitor, staff, now):
@@ -353,7 +353,7 @@ def test_after_signing_out_the_browser_is_somebody_new(visitor_client, visitor, 
     visitor_client.post("/sign-out")
     ids.append(visitor_of(visitor_client))
     assert len(set(ids)) == 3
-    assert "3 of 3 left today" in text_of(visitor_client.get("/"))
+    assert "3 of 3 slots left today" in text_of(visitor_client.get("/"))
     assert "a fox" not in text_of(visitor_client.get("/gallery"))
 
 
@@ -366,7 +366,7 @@ def stale_client(visitor_client, visitor, account, now):
 
 def test_who_comes_with_a_spent_id_is_somebody_new(stale_client):
     spent = visitor_of(stale_client)
-    assert "3 of 3 left today" in text_of(stale_client.get("/"))
+    assert "3 of 3 slots left today" in text_of(stale_client.get("/"))
     assert visitor_of(stale_client) != spent
 
 
