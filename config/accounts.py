@@ -5,7 +5,7 @@ import re
 from django.core.exceptions import ImproperlyConfigured
 
 from config import env
-from providers.accounts import ProviderAccount
+from providers.adapters.accounts import ProviderAccount
 
 # ALLOWANCES has entries of these names, next to those of accounts.
 RESERVED = ("mail", "storage", "database")

@@ -17,8 +17,7 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from jobs.people import deletion
-from jobs.words import leaving
+from jobs.people import deletion, deletion_texts
 
 admin.site.unregister([User, Group])
 
@@ -87,8 +86,8 @@ def _delete(request: HttpRequest, person: User) -> None:
 def _what_is_said(people: list[User]) -> dict[str, Any]:
     had = deletion.belongings_of(people)
     return {
-        "can_go": leaving.what_can_go(had),
-        "stays": leaving.what_stays(had),
-        "happens": leaving.what_happens(had),
-        "if_kept": leaving.if_kept(),
+        "can_go": deletion_texts.what_can_go(had),
+        "stays": deletion_texts.what_stays(had),
+        "happens": deletion_texts.what_happens(had),
+        "if_kept": deletion_texts.if_kept(),
     }

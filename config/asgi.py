@@ -11,8 +11,8 @@ import django
 
 django.setup(set_prefix=False)
 
-from config.answers import unstalled  # noqa: E402
-from config.bodies import bounded  # noqa: E402
-from config.handler import Handler  # noqa: E402
+from config.http.answers import unstalled  # noqa: E402
+from config.http.bodies import bounded  # noqa: E402
+from config.http.handler import Handler  # noqa: E402
 
 application = bounded(unstalled(Handler()))

@@ -8,7 +8,7 @@ from django.db import DEFAULT_DB_ALIAS, connection
 
 from config.accounts import prefix_of
 from config.db.inspection import find_faults
-from providers import registry
+from providers.adapters import registry
 
 
 @register()
@@ -142,10 +142,10 @@ def check_currencies(**kwargs: object) -> list[CheckMessage]:
     """What a call cost is what the provider says, and stands in the currency of the price."""
     found: list[CheckMessage] = []
     for pair, (_, priced_in) in settings.IMAGE_PRICES.items():
-        provider = registry.offer_of(pair).provider
+        provider = registry.parse_offer(pair).provider
         if not registry.is_known(provider):
             continue
-        bills_in = registry.provider_named(provider).caps.currency
+        bills_in = registry.find_provider(provider).caps.currency
         if priced_in != bills_in:
             found.append(
                 Error(

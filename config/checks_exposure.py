@@ -11,7 +11,7 @@ from django.core.checks import CheckMessage, Error, Warning, register
 
 from config import env
 from config.accounts import prefix_of
-from providers import registry
+from providers.adapters import registry
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 MAY_ENTER = stat.S_IXGRP | stat.S_IXOTH

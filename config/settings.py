@@ -12,7 +12,7 @@ from django.utils.crypto import salted_hmac
 from config import data_dir, env, logs
 from config.accounts import read_more
 from config.db import options as db
-from providers.accounts import ProviderAccount
+from providers.adapters.accounts import ProviderAccount
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env.load_dotenv(BASE_DIR / ".env")
@@ -178,22 +178,22 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "config.csp.content_security_policy",
-    "config.caching.keep_no_page",
-    "config.transport.TransportSecurity",
+    "config.http.csp.content_security_policy",
+    "config.http.caching.keep_no_page",
+    "config.http.transport.TransportSecurity",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "config.cookies.usable_cookies",
+    "config.http.cookies.usable_cookies",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "jobs.people.recognition.recognition",
+    "jobs.people.session_cache.recognition",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "config.charset.utf8_alone",
-    "jobs.middleware.visitor",
-    "jobs.middleware.RateLimits",
+    "config.http.charset.utf8_alone",
+    "jobs.web.middleware.visitor",
+    "jobs.web.middleware.RateLimits",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -209,7 +209,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "jobs.context.site",
+                "jobs.web.context.site",
             ],
         },
     },
@@ -283,9 +283,9 @@ Q_CLUSTER = {
     "save_limit": -1,
     "catch_up": False,
     **(
-        {"redis": REDIS_URL, "broker_class": "jobs.broker.SiteQueue"}
+        {"redis": REDIS_URL, "broker_class": "jobs.engine.broker.SiteQueue"}
         if REDIS_URL
-        else {"orm": "default", "broker_class": "jobs.broker.DatabaseQueue"}
+        else {"orm": "default", "broker_class": "jobs.engine.broker.DatabaseQueue"}
     ),
 }
 
@@ -305,7 +305,7 @@ FORMAT_MODULE_PATH = "config.formats"
 USE_TZ = True
 LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "/"
-CSRF_FAILURE_VIEW = "jobs.views.stale.not_sent"
+CSRF_FAILURE_VIEW = "jobs.web.views.stale.not_sent"
 MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2**20
 

@@ -4,4 +4,4 @@ from django.contrib.admin.apps import AdminConfig
 
 
 class StaffConfig(AdminConfig):
-    default_site = "jobs.views.staff_site.StaffSite"
+    default_site = "jobs.staff.views.staff_site.StaffSite"

@@ -5,11 +5,11 @@ from django.urls import include, path
 
 urlpatterns = [
     path("admin/", admin.site.urls),
-    path("hooks/", include("providers.urls")),
-    path("", include("jobs.urls")),
+    path("hooks/", include("providers.webhooks.urls")),
+    path("", include("jobs.web.urls")),
 ]
 
-handler400 = "jobs.views.errors.bad_request"
-handler403 = "jobs.views.errors.forbidden"
-handler404 = "jobs.views.errors.not_found"
-handler500 = "jobs.views.errors.broken"
+handler400 = "jobs.web.views.errors.bad_request"
+handler403 = "jobs.web.views.errors.forbidden"
+handler404 = "jobs.web.views.errors.not_found"
+handler500 = "jobs.web.views.errors.broken"

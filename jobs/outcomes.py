@@ -3,7 +3,7 @@ the sender, the poller, webhooks, the search for lost submits, the end of retent
 
     sender, ticker ──news──> apply ──> ledger.record  the call, by compare-and-set
                                   ├──> ledger.settle  the attempt
-                                  ├──> changes.move   the job and its event
+                                  ├──> transitions.apply   the job and its event
                                   └──> stages         what is run next, or nothing more
 """
 
@@ -15,21 +15,25 @@ from datetime import datetime
 from django.conf import settings
 from django.db import transaction
 
-from jobs import changes, leases, queue, unread, wishes
-from jobs.leases import StageLease
-from jobs.models import Job, Picture, Stage
-from jobs.states import ENDS, JobState
-from jobs.storing import NoRoom
-from jobs.works import chosen_offer, fault_at, job_id_of, work_of
-from providers import gates, interim, pool, restores
-from providers import ledger as calls
-from providers.answers import Done, Failed, News, NoOutput, Rejected, Why
-from providers.gates import Closed, Shift
-from providers.ledger import Recorded
-from providers.models import Call
-from providers.pool import Candidate
-from providers.registry import Offer
-from providers.states import EVIDENCE, LIVE, CallState
+from jobs import owner_actions
+from jobs.core import transitions
+from jobs.core.models import Job, Picture, Stage
+from jobs.core.states import ENDS, JobState
+from jobs.core.works import chosen_offer, fault_at, job_id_of, work_of
+from jobs.engine import leases, queue
+from jobs.engine.leases import StageLease
+from jobs.pictures import unread
+from jobs.pictures.storing import NoRoom
+from providers.adapters.registry import Offer
+from providers.calls import interim, restores
+from providers.calls import ledger as calls
+from providers.calls.ledger import Recorded
+from providers.calls.models import Call
+from providers.calls.outcomes import Cause, Done, Failed, NoOutput, Outcome, Rejected
+from providers.calls.states import EVIDENCE, LIVE, CallState
+from providers.routing import gates, pool
+from providers.routing.gates import Closed, Shift
+from providers.routing.pool import Candidate
 from quotas import alerts
 from quotas import ledger as quota
 from quotas.models import Account, AlertKind
@@ -44,13 +48,13 @@ HOPELESS = frozenset({"auth", "balance", "cap"})
 
 
 @transaction.atomic
-def apply(call: Call, news: News, now: datetime) -> Recorded:
+def apply(call: Call, news: Outcome, now: datetime) -> Recorded:
     """Record the news and let everything follow that follows from it; twice changes nothing."""
     job = Job.objects.select_for_update().get(pk=job_id_of(call.work))
     if isinstance(news, Done) and news.unread:
         _keep_answer(job, call, news.unread, now)
     recorded = calls.record(call_id=call.pk, news=news, now=now)
-    wishes.remove_again(job)
+    owner_actions.remove_again(job)
     if recorded.late:
         _follow_late(job, recorded.call, now)
     elif recorded.changed:
@@ -59,7 +63,7 @@ def apply(call: Call, news: News, now: datetime) -> Recorded:
 
 
 @transaction.atomic
-def follow_submit(call: Call, news: News, now: datetime) -> Recorded:
+def follow_submit(call: Call, news: Outcome, now: datetime) -> Recorded:
     """As any news; and by its answer to a submit a provider's gate is paused or opened. A fault
     that somebody asked the sandbox for says nothing about the provider."""
     recorded = apply(call, news, now)
@@ -86,7 +90,7 @@ def wait_a_turn(lease: StageLease, closed: Sequence[Closed], now: datetime) -> N
         return
     due_at = min(shut.until for shut in hopeful)
     if lease.stage.waiting_since is None:
-        changes.note(job.pk, event="busy", now=now)
+        transitions.record_event(job.pk, event="busy", now=now)
     leases.wait(lease.stage, since=since, due_at=min(max(due_at, now), last_try))
 
 
@@ -97,7 +101,7 @@ def give_up(call: Call, now: datetime) -> bool:
     job = Job.objects.select_for_update().get(pk=job_id_of(call.work))
     if not calls.give_up(call_id=call.pk, now=now):
         return False
-    changes.move(job.pk, JobState.NOT_CONFIRMED, event="given_up", now=now, reason="deadline")
+    transitions.apply(job.pk, JobState.NOT_CONFIRMED, event="given_up", now=now, reason="deadline")
     leases.finish_all(job.pk, now)
     return True
 
@@ -110,8 +114,8 @@ def give_back(call: Call, now: datetime) -> bool:
     job = Job.objects.select_for_update().get(pk=job_id_of(call.work))
     was_unread = job.reason == UNREAD
     given = (
-        changes.move(job.pk, JobState.FAILED, event="given_back", now=now, reason="given_back")
-        and (was_unread or calls.let_go(call_id=call.pk, now=now))
+        transitions.apply(job.pk, JobState.FAILED, event="given_back", now=now, reason="given_back")
+        and (was_unread or calls.release_slot(call_id=call.pk, now=now))
         and _settle(job, AttemptState.FAILED, now)
     )
     if not given:
@@ -129,7 +133,7 @@ def mark_overdue(call: Call, now: datetime) -> bool:
     job = Job.objects.select_for_update().get(pk=job_id_of(call.work))
     if not Call.objects.filter(pk=call.pk, state=CallState.ACCEPTED).exists():
         return False
-    return changes.move(job.pk, JobState.IN_DOUBT, event="overdue", now=now, reason="deadline")
+    return transitions.apply(job.pk, JobState.IN_DOUBT, event="overdue", now=now, reason="deadline")
 
 
 def await_output(call: Call, answer: NoOutput, now: datetime) -> None:
@@ -140,9 +144,9 @@ def await_output(call: Call, answer: NoOutput, now: datetime) -> None:
     if call.state == CallState.SUCCEEDED:
         return
     if interim.has_waited_for_output(call, now):
-        apply(call, Failed(Why("no_output", text=answer.text), answer.cost), now)
+        apply(call, Failed(Cause("no_output", text=answer.text), answer.cost), now)
     elif interim.note_no_output(call, now):
-        changes.note(job_id_of(call.work), event="no_output", now=now)
+        transitions.record_event(job_id_of(call.work), event="no_output", now=now)
 
 
 @transaction.atomic
@@ -186,9 +190,9 @@ def hold_unread(lease: StageLease, now: datetime, *, due_at: datetime) -> bool:
     if not leases.release(lease, due_at=due_at):
         return False
     if not Call.objects.of_work(work_of(job.pk)).filter(state__in=LIVE).exists():
-        changes.move(job.pk, JobState.IN_DOUBT, event="unread", now=now, reason=UNREAD)
+        transitions.apply(job.pk, JobState.IN_DOUBT, event="unread", now=now, reason=UNREAD)
     elif not job.events.filter(name="unread").exists():
-        changes.note(job.pk, event="unread", now=now)
+        transitions.record_event(job.pk, event="unread", now=now)
     return True
 
 
@@ -198,11 +202,11 @@ def _deliver(job: Job, pictures: Sequence[Picture], now: datetime) -> None:
         picture.position = position
     Picture.objects.bulk_create(pictures)
     _settle(job, AttemptState.SUCCESS, now)
-    if not changes.move(job.pk, JobState.READY, event="ready", now=now):
-        changes.note(job.pk, event="another", now=now)
+    if not transitions.apply(job.pk, JobState.READY, event="ready", now=now):
+        transitions.record_event(job.pk, event="another", now=now)
     gone = Account.objects.filter(pk=job.account_id, removal_asked_at__isnull=False)
     if not job.prompt or gone.exists():
-        wishes.remove_result(job.pk, now)
+        owner_actions.remove_result(job.pk, now)
 
 
 @transaction.atomic
@@ -212,13 +216,13 @@ def end_unfetched(lease: StageLease, now: datetime, *, code: str) -> bool:
     if not leases.finish(lease, now):
         return False
     if Call.objects.of_work(work_of(job.pk)).filter(state__in=LIVE).exists():
-        changes.note(job.pk, event="not_fetched", now=now, code=code)
+        transitions.record_event(job.pk, event="not_fetched", now=now, code=code)
         return True
     _settle(job, AttemptState.FAILED, now)
-    if not changes.move(
+    if not transitions.apply(
         job.pk, JobState.FAILED, event="not_fetched", now=now, reason="not_fetched", code=code
     ):
-        changes.note(job.pk, event="not_fetched", now=now, code=code)
+        transitions.record_event(job.pk, event="not_fetched", now=now, code=code)
     return True
 
 
@@ -246,7 +250,7 @@ def fail_unanswerable(job_id: uuid.UUID, now: datetime) -> bool:
 def cancel(job_id: uuid.UUID, now: datetime) -> bool:
     """Cancel a queued job and free its slot; False once its request is on the way."""
     job = Job.objects.select_for_update().get(pk=job_id)
-    if not changes.move(job.pk, JobState.CANCELLED, event="cancelled", now=now):
+    if not transitions.apply(job.pk, JobState.CANCELLED, event="cancelled", now=now):
         return False
     _settle(job, AttemptState.FAILED, now)
     leases.finish_all(job.pk, now)
@@ -258,7 +262,9 @@ def cancel_restored(job_id: uuid.UUID, now: datetime) -> bool:
     """Cancel a job that was queued in a backup, and free its slot. It may have been sent since, so
     the attempt counts as one that may have cost money."""
     job = Job.objects.select_for_update().get(pk=job_id)
-    if not changes.move(job.pk, JobState.CANCELLED, event="restored", now=now, reason="restored"):
+    if not transitions.apply(
+        job.pk, JobState.CANCELLED, event="restored", now=now, reason="restored"
+    ):
         return False
     if job.attempt_id is not None:
         quota.settle(
@@ -268,16 +274,16 @@ def cancel_restored(job_id: uuid.UUID, now: datetime) -> bool:
     return True
 
 
-def _follow_accepted(job: Job, call: Call, now: datetime, news: News) -> None:
-    if not changes.move(job.pk, JobState.RUNNING, event="accepted", now=now):
-        changes.note(job.pk, event="accepted", now=now)
+def _follow_accepted(job: Job, call: Call, now: datetime, news: Outcome) -> None:
+    if not transitions.apply(job.pk, JobState.RUNNING, event="accepted", now=now):
+        transitions.record_event(job.pk, event="accepted", now=now)
 
 
-def _follow_unknown(job: Job, call: Call, now: datetime, news: News) -> None:
-    changes.move(job.pk, JobState.IN_DOUBT, event="unknown", now=now, reason=call.why)
+def _follow_unknown(job: Job, call: Call, now: datetime, news: Outcome) -> None:
+    transitions.apply(job.pk, JobState.IN_DOUBT, event="unknown", now=now, reason=call.why)
 
 
-def _follow_ended(job: Job, call: Call, now: datetime, news: News) -> None:
+def _follow_ended(job: Job, call: Call, now: datetime, news: Outcome) -> None:
     """Rejected or failed: somebody else is asked, or the same one later, or the job has failed."""
     others = _others(job, call)
     if others and job.unwanted_at:
@@ -286,11 +292,11 @@ def _follow_ended(job: Job, call: Call, now: datetime, news: News) -> None:
         _fail(job, now, reason=call.why)
 
 
-def _follow_succeeded(job: Job, call: Call, now: datetime, news: News) -> None:
+def _follow_succeeded(job: Job, call: Call, now: datetime, news: Outcome) -> None:
     if job.state == JobState.IN_DOUBT:
-        changes.move(job.pk, JobState.RUNNING, event="made", now=now)
+        transitions.apply(job.pk, JobState.RUNNING, event="made", now=now)
     else:
-        changes.note(job.pk, event="made", now=now)
+        transitions.record_event(job.pk, event="made", now=now)
     _open_save(job, call, now)
 
 
@@ -311,14 +317,14 @@ def _follow_late(job: Job, call: Call, now: datetime) -> None:
         alerts.open_alert(kind=AlertKind.CONTRADICTION, subject=subject, words=words, now=now)
     if call.late_outcome == CallState.SUCCEEDED:
         # Where it waits to ask another, nobody is asked any more.
-        if job.state != JobState.QUEUED or not changes.move(
+        if job.state != JobState.QUEUED or not transitions.apply(
             job.pk, JobState.RUNNING, event="made_late", now=now
         ):
-            changes.note(job.pk, event="made_late", now=now)
+            transitions.record_event(job.pk, event="made_late", now=now)
         _open_save(job, call, now)
     elif job.state in ENDS and call.late_outcome in (CallState.FAILED, CallState.REJECTED):
         _settle(job, AttemptState.FAILED, now)
-        changes.note(job.pk, event="failed_late", now=now)
+        transitions.record_event(job.pk, event="failed_late", now=now)
     elif job.state == JobState.QUEUED and not _others(job, call):
         # It runs after all, or was billed: nobody else is waited for.
         _fail(job, now, reason=call.why)
@@ -342,7 +348,9 @@ def _tell_staff(shift: Shift | None, now: datetime) -> None:
 
 
 def _fail(job: Job, now: datetime, *, reason: str, **facts: str) -> bool:
-    if not changes.move(job.pk, JobState.FAILED, event="failed", now=now, reason=reason, **facts):
+    if not transitions.apply(
+        job.pk, JobState.FAILED, event="failed", now=now, reason=reason, **facts
+    ):
         return False
     _settle(job, AttemptState.FAILED, now)
     leases.finish_all(job.pk, now)
@@ -386,7 +394,7 @@ def _back_to_the_queue(job: Job, call: Call, others: Sequence[Candidate], now: d
     if now >= last_try and not any(other.is_new for other in others):
         return False
     event, facts = _story_of(call, min(turns), now)
-    if not changes.move(job.pk, JobState.QUEUED, event=event, now=now, **facts):
+    if not transitions.apply(job.pk, JobState.QUEUED, event=event, now=now, **facts):
         return False
     leases.wait(stage, since=since, due_at=max(now, min(*turns, last_try)))
     return True

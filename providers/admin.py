@@ -10,13 +10,14 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
 
-from providers import gates, money
-from providers.answers import Kind
-from providers.models import Call, CallDay, CallQuerySet, Gate, SmokeTest
-from providers.money import Spend
-from providers.registry import known_names
-from providers.staff import ChoiceFilter, ReadOnlyAdmin
-from providers.states import CallState
+from providers.adapters.registry import known_names
+from providers.calls import money
+from providers.calls.models import Call, CallDay, CallQuerySet, Gate, SmokeTest
+from providers.calls.money import Spend
+from providers.calls.outcomes import Kind
+from providers.calls.states import CallState
+from providers.routing import gates
+from providers.staff_lists import ChoiceFilter, ReadOnlyAdmin
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise

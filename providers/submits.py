@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from providers.answers import Submitted
-from providers.base import AnswersAtOnce, Request, SubmitsRuns
-from providers.registry import provider_named
+from providers.adapters.base import AnswersAtOnce, Request, SubmitsRuns
+from providers.adapters.registry import find_provider
+from providers.calls.outcomes import Submitted
 
 
 def send_request(
     provider: str, request: Request, *, send_by: datetime, note_id: Callable[[str], None]
 ) -> Submitted:
     """Once. Never inside a transaction: the answer may take as long as `caps.answer_timeout`."""
-    adapter = provider_named(provider)
+    adapter = find_provider(provider)
     if isinstance(adapter, AnswersAtOnce):
         return adapter.complete(request, send_by=send_by, note_id=note_id)
     if isinstance(adapter, SubmitsRuns):
@@ -21,4 +21,4 @@ def send_request(
 
 
 def answers_at_once(provider: str) -> bool:
-    return isinstance(provider_named(provider), AnswersAtOnce)
+    return isinstance(find_provider(provider), AnswersAtOnce)

@@ -223,7 +223,7 @@ class Alert(models.Model):
     """Something for staff. `seen_at` is the last time that what it tells of was met.
 
     It is mailed and posted once each: the mark is taken before the sending
-    (`jobs.telling.alarm_posts`).
+    (`jobs.alerts.alert_delivery`).
     """
 
     kind = models.CharField(_("kind"), max_length=30, choices=AlertKind.choices)
@@ -338,7 +338,7 @@ class Unmeasured(models.Model):
 
 class Site(models.Model):
     """One row: what distinguishes this database from every other. A copy has it too,
-    so the signs of life in it change while the site runs (`jobs/copies.py`)."""
+    so the signs of life in it change while the site runs (`jobs/engine/copies.py`)."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     name = models.CharField(max_length=32, editable=False)

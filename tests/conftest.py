@@ -14,8 +14,9 @@ from django.db import connection
 from hypothesis import HealthCheck, settings
 from pytest_django.plugin import blocking_manager_key
 
-from quotas import accounts, identity, unmeasured
-from quotas.limiter import limiter
+from quotas import accounts, identity
+from quotas.ratelimit import bypassed
+from quotas.ratelimit.limiter import limiter
 from tests import databases
 
 pytest_plugins = ["tests.fakes"]
@@ -51,7 +52,7 @@ def now() -> datetime:
 def fresh_limits(monkeypatch):
     """Nobody has asked for anything yet; what is let through unmeasured is told by no thread."""
     limiter.cache_clear()
-    monkeypatch.setattr(unmeasured, "tally", unmeasured.Tally(set_timer=lambda *_: None))
+    monkeypatch.setattr(bypassed, "tally", bypassed.Tally(set_timer=lambda *_: None))
     monkeypatch.setattr(identity, "_known", "of-the-tests")
 
 

@@ -11,27 +11,27 @@ import pytest
 from django.db import connection
 from PIL import Image
 
-from jobs.models import Job
-from jobs.ordering import PictureOrder, order_picture
-from providers import registry
-from providers.accounts import ProviderAccount
-from providers.answers import (
+from jobs.core.models import Job
+from jobs.pictures.orders import PictureOrder, order_picture
+from providers.adapters import registry
+from providers.adapters.accounts import ProviderAccount
+from providers.adapters.base import Caps, PictureRequest, ignore_id
+from providers.adapters.registry import Offer
+from providers.calls.outcomes import (
     Accepted,
     Artifact,
     Done,
-    Listed,
     Listing,
     NoAnswer,
-    Polled,
+    PollResult,
     Report,
     Reported,
     Run,
+    RunList,
     Running,
     Submitted,
 )
-from providers.base import Caps, PictureRequest, ignore_id
-from providers.registry import Offer
-from providers.webhooks import Hint, Unsigned
+from providers.webhooks.verifiers import Unsigned, WebhookNotice
 
 OFFER = Offer("fake", "brush-1")
 SPARE = Offer("spare", "brush-2")
@@ -61,14 +61,14 @@ class FakeProvider:
 
     def __init__(self) -> None:
         self.submits: list[Submitted | Exception] = []
-        self.polls: dict[str, Polled] = {}
+        self.polls: dict[str, PollResult] = {}
         self.named: dict[str, str] = {}
         self.sent: list[PictureRequest] = []
         self.early_ids: list[str] = []
         self.tests_own_transactions = 1
         self.asked: list[str] = []
         self.polled_models: set[str] = set()
-        self.listing: Listed | None = None
+        self.listing: RunList | None = None
         self.runs: list[Run] = []
         self.listed: list[tuple[datetime, datetime]] = []
 
@@ -96,10 +96,10 @@ class FakeProvider:
         named = self.named.get(reference, reference)
         return answer if isinstance(answer, NoAnswer) else Report(named, answer)
 
-    def read_hook(self, headers, body: bytes, now: datetime) -> Hint | None:
+    def read_hook(self, headers, body: bytes, now: datetime) -> WebhookNotice | None:
         return Unsigned().verify(headers, body, now)
 
-    def runs_between(self, since: datetime, until: datetime) -> Listed:
+    def runs_between(self, since: datetime, until: datetime) -> RunList:
         """What a test laid down as the answer, or a whole list of its runs."""
         self.listed.append((since, until))
         return self.listing or Listing(tuple(self.runs), datetime.now(UTC))
@@ -113,12 +113,12 @@ def fake(monkeypatch, settings, tmp_path):
     provider = FakeProvider()
     monkeypatch.setitem(registry.ADAPTERS, "fake", lambda **account: provider)
     settings.PROVIDER_ACCOUNTS = settings.PROVIDER_ACCOUNTS | {"fake": ACCOUNT}
-    registry.provider_named.cache_clear()
+    registry.find_provider.cache_clear()
     settings.IMAGE_MODELS = [str(OFFER)]
     settings.IMAGE_PRICES = {str(OFFER): (Decimal("5.00"), "RUB")}
     settings.MEDIA_ROOT = tmp_path / "media"
     yield provider
-    registry.provider_named.cache_clear()
+    registry.find_provider.cache_clear()
 
 
 @pytest.fixture
@@ -137,8 +137,10 @@ def spare(fake, monkeypatch, settings):
 def enqueued(monkeypatch):
     """What was handed to the queue, as (task, arguments)."""
     sent: list[tuple] = []
-    monkeypatch.setattr("jobs.queue.async_task", lambda task, *args: sent.append((task, args)))
-    monkeypatch.setattr("jobs.queue.waiting", lambda: 0)
+    monkeypatch.setattr(
+        "jobs.engine.queue.async_task", lambda task, *args: sent.append((task, args))
+    )
+    monkeypatch.setattr("jobs.engine.queue.waiting", lambda: 0)
     return sent
 
 

@@ -1,6 +1,6 @@
 """The web process with every patience made short, for tests that watch it run out."""
 
-from config import answers, bodies
+from config.http import answers, bodies
 from config.supervisor import listener
 
 bodies.WITHIN = 2.0

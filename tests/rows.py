@@ -12,29 +12,33 @@ from decimal import Decimal
 from django.db import transaction
 from PIL import Image
 
-from jobs import changes, leases, outcomes, storing, ticker, unread, wishes, works
-from jobs.models import Job
-from jobs.ordering import PictureOrder, order_picture
-from jobs.saving import picture_of
-from jobs.states import JobState
-from providers import ledger as calls
-from providers.answers import (
+from jobs import outcomes, owner_actions
+from jobs.core import transitions, works
+from jobs.core.models import Job
+from jobs.core.states import JobState
+from jobs.engine import leases
+from jobs.pictures import storing, unread
+from jobs.pictures.orders import PictureOrder, order_picture
+from jobs.pictures.saving import picture_of
+from jobs.processes import ticker
+from providers.adapters.registry import Offer
+from providers.calls import ledger as calls
+from providers.calls.models import Call
+from providers.calls.outcomes import (
     Accepted,
     Artifact,
+    Cause,
     Done,
     Failed,
     Kind,
-    News,
     NoAnswer,
-    Polled,
+    Outcome,
+    PollResult,
     Rejected,
     Running,
     Unknown,
-    Why,
 )
-from providers.models import Call
-from providers.pictures import Fetched
-from providers.registry import Offer
+from providers.wire.picture_files import Fetched
 from quotas.models import Account
 
 SECOND = timedelta(seconds=1)
@@ -67,7 +71,7 @@ def sending(account: Account, now: datetime, **order: str) -> Job:
 
 def busy(account: Account, now: datetime, **order: str) -> Job:
     """Sent once, told to come again, back in the queue."""
-    return _answered(account, now, Rejected(Why("rate", rule="too_many", http=429)), order)
+    return _answered(account, now, Rejected(Cause("rate", rule="too_many", http=429)), order)
 
 
 def generating(account: Account, now: datetime, **order: str) -> Job:
@@ -77,23 +81,23 @@ def generating(account: Account, now: datetime, **order: str) -> Job:
 def unwanted(account: Account, now: datetime, **order: str) -> Job:
     """On its way, but its person waits no longer."""
     job = generating(account, now, **order)
-    assert wishes.stop_waiting(job.pk, now + 3 * SECOND)
+    assert owner_actions.stop_waiting(job.pk, now + 3 * SECOND)
     return again(job)
 
 
 def lost(account: Account, now: datetime, *, rule: str = "lost", **order: str) -> Job:
     """In doubt, without the provider's id."""
-    return _answered(account, now, Unknown(Why("transport", rule=rule, text="reset")), order)
+    return _answered(account, now, Unknown(Cause("transport", rule=rule, text="reset")), order)
 
 
-def overdue(account: Account, now: datetime, *, says: Polled = AT_WORK, **order: str) -> Job:
+def overdue(account: Account, now: datetime, *, says: PollResult = AT_WORK, **order: str) -> Job:
     """In doubt, past its deadline; asked once more, the provider says so."""
     job = generating(account, now, **order)
     return polled(job, says, call_of(job).deadline_at + SECOND)
 
 
 def silent(account: Account, now: datetime, **order: str) -> Job:
-    return overdue(account, now, says=NoAnswer(Why("transport", text="timeout")), **order)
+    return overdue(account, now, says=NoAnswer(Cause("transport", text="timeout")), **order)
 
 
 def set_aside(account: Account, now: datetime, **order: str) -> Job:
@@ -117,20 +121,22 @@ def ready(account: Account, now: datetime, **order: str) -> Job:
 def deleted(account: Account, now: datetime, **order: str) -> Job:
     """Ready once; its person deleted the picture."""
     job = ready(account, now, **order)
-    assert wishes.delete_result(job.pk, now + 9 * SECOND)
+    assert owner_actions.delete_result(job.pk, now + 9 * SECOND)
     return again(job)
 
 
 def failed(account: Account, now: datetime, *, why: Kind = "content", **order: str) -> Job:
     """Refused before it was run: it surely cost nothing."""
-    answer = Rejected(Why(why, rule="refused", http=422, code="SECRET_CODE", text="secret text"))
+    answer = Rejected(Cause(why, rule="refused", http=422, code="SECRET_CODE", text="secret text"))
     return _answered(account, now, answer, order)
 
 
 def failed_billed(account: Account, now: datetime, **order: str) -> Job:
     """Run, failed and billed, by the provider's own word."""
     job = generating(account, now, **order)
-    return news(job, Failed(Why("provider", code="SECRET_CODE"), Decimal("5.00")), now + 3 * SECOND)
+    return news(
+        job, Failed(Cause("provider", code="SECRET_CODE"), Decimal("5.00")), now + 3 * SECOND
+    )
 
 
 def not_fetched(account: Account, now: datetime, **order: str) -> Job:
@@ -213,12 +219,12 @@ def call_of(job: Job) -> Call:
     return call
 
 
-def news(job: Job, answer: News, at: datetime) -> Job:
+def news(job: Job, answer: Outcome, at: datetime) -> Job:
     outcomes.apply(call_of(job), answer, at)
     return again(job)
 
 
-def polled(job: Job, answer: Polled, at: datetime) -> Job:
+def polled(job: Job, answer: PollResult, at: datetime) -> Job:
     """As the ticker does it: the look is claimed first, then its answer followed."""
     call = call_of(job)
     calls.claim_polls([call], at)
@@ -244,7 +250,7 @@ def a_picture() -> bytes:
     return out.getvalue()
 
 
-def _answered(account: Account, now: datetime, answer: News, order: dict) -> Job:
+def _answered(account: Account, now: datetime, answer: Outcome, order: dict) -> Job:
     """Opened, leased as a worker would, and answered a second later."""
     job = queued(account, now, **order)
     lease = leases.take(job.pk, now + SECOND)
@@ -258,7 +264,7 @@ def _answered(account: Account, now: datetime, answer: News, order: dict) -> Job
 @transaction.atomic
 def _open_call(job: Job, at: datetime) -> None:
     offer = Offer(job.params["provider"], job.params["model"])
-    changes.move(
+    transitions.apply(
         job.pk, JobState.RUNNING, event="sent", now=at, provider=offer.provider, model=offer.model
     )
     assert calls.open_call(work=works.work_of(job.pk), offer=offer, now=at)

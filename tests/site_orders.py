@@ -71,8 +71,8 @@ def place(names: list[str]) -> dict[str, str]:
     from django.contrib.auth import get_user_model
     from django.utils import timezone
 
-    from jobs.ordering import PictureOrder, order_picture
-    from providers.registry import offers
+    from jobs.pictures.orders import PictureOrder, order_picture
+    from providers.adapters.registry import offers
     from providers.sandbox.faults import FAULTS
     from quotas import accounts
     from quotas.models import Plan
@@ -107,8 +107,8 @@ def place_long(numbers: list[str]) -> dict[str, str]:
 
 def report() -> dict[str, dict]:
     """{job id: how it stands}, for every job of the site."""
-    from jobs.models import Job
-    from providers.models import Call
+    from jobs.core.models import Job
+    from providers.calls.models import Call
 
     calls: dict[str, list[Call]] = {}
     for call in Call.objects.order_by("pk"):
@@ -130,7 +130,7 @@ def report() -> dict[str, dict]:
 
 
 def work(jobs: list[str]) -> list[str]:
-    from jobs import engine
+    from jobs.engine import advance as engine
 
     for job in jobs:
         engine.advance(uuid.UUID(job))
@@ -138,7 +138,7 @@ def work(jobs: list[str]) -> list[str]:
 
 
 def redeliver(jobs: list[str]) -> list[bool]:
-    from jobs import queue
+    from jobs.engine import queue
 
     return [queue.enqueue(uuid.UUID(job)) for job in jobs for _ in range(3)]
 

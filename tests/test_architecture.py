@@ -20,29 +20,27 @@ ROOMS = {
 # Where requests, orders and tasks come in. Nothing below imports from there.
 ENTRANCES = {
     "admin",
-    "context",
     "live",
     "management",
-    "middleware",
-    "tasks",
+    "processes",
+    "staff",
     "templatetags",
-    "urls",
-    "views",
+    "web",
 }
 # What everything in a room stands on.
 GROUND = {"models", "states"}
 # The one file that moves a thing from state to state, and what it must not know of.
 MOVERS = {
-    "jobs/changes.py": {"Attempt", "Call"},
-    "providers/ledger.py": {"Attempt", "Job"},
+    "jobs/core/transitions.py": {"Attempt", "Call"},
+    "providers/calls/ledger.py": {"Attempt", "Job"},
     "quotas/ledger.py": {"Call", "Job"},
 }
-MAKERS = {**MOVERS, "jobs/ordering.py": {"Attempt", "Call"}}
+MAKERS = {**MOVERS, "jobs/pictures/orders.py": {"Attempt", "Call"}}
 MOST_LINES = 450
 # The banner of `up` is its output.
 PRINTING = {"config/management/commands/up.py"}
 # A provider's clock is its own; a file's age is the machine's word.
-OTHER_CLOCKS = ("providers/sandbox/", "jobs/audit/files.py")
+OTHER_CLOCKS = ("providers/sandbox/", "jobs/ops/audit/files.py")
 CLOCKS = {"time.time", "datetime.now", "datetime.utcnow", "datetime.today", "date.today"}
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 NAMED_MODEL = re.compile(r"^(config|jobs|providers|quotas)\.[A-Z]\w+$")
@@ -73,10 +71,10 @@ def service_imports_entrance(path: str, code: str) -> Iterator[str]:
 
 
 def ground_imports_service(path: str, code: str) -> Iterator[str]:
-    if layer_of(path.removesuffix(".py").replace("/", ".")) not in GROUND:
+    if path.removesuffix(".py").split("/")[-1] not in GROUND:
         return
     for module in imported(code):
-        if module.split(".")[0] in ROOMS and layer_of(module) not in GROUND:
+        if module.split(".")[0] in ROOMS and not GROUND & set(module.split(".")):
             yield f"{path} imports {module}"
 
 
@@ -151,51 +149,63 @@ PRODUCT = {
     if "migrations" not in file.parts
 }
 PLANTED: list[tuple[Rule, str, str]] = [
-    (import_points_up, "quotas/ledger.py", "from jobs.models import Job"),
-    (import_points_up, "quotas/ledger.py", "def late():\n    import providers.ledger"),
-    (import_points_up, "providers/ledger.py", "from quotas import ledger"),
-    (import_points_up, "providers/http.py", "from config.settings import PORT"),
-    (import_points_up, "jobs/engine.py", "import config.env as env"),
+    (import_points_up, "quotas/ledger.py", "from jobs.core.models import Job"),
+    (import_points_up, "quotas/ledger.py", "def late():\n    import providers.calls.ledger"),
+    (import_points_up, "providers/calls/ledger.py", "from quotas import ledger"),
+    (import_points_up, "providers/wire/http.py", "from config.settings import PORT"),
+    (import_points_up, "jobs/engine/advance.py", "import config.env as env"),
     (foreign_key_points_up, "quotas/models.py", "job = ForeignKey('jobs.Job', CASCADE)"),
-    (service_imports_entrance, "jobs/outcomes.py", "from jobs.views.pages import show"),
-    (service_imports_entrance, "jobs/outcomes.py", "from jobs import tasks"),
+    (service_imports_entrance, "jobs/outcomes.py", "from jobs.web.views.pages import show"),
+    (service_imports_entrance, "jobs/outcomes.py", "from jobs.processes import tasks"),
     (service_imports_entrance, "quotas/ledger.py", "from quotas.admin import AccountAdmin"),
-    (ground_imports_service, "jobs/models.py", "from jobs import leases"),
-    (ground_imports_service, "providers/states.py", "from providers.ledger import record"),
+    (ground_imports_service, "jobs/core/models.py", "from jobs import leases"),
+    (
+        ground_imports_service,
+        "providers/calls/states.py",
+        "from providers.calls.ledger import record",
+    ),
     (state_is_assigned, "jobs/outcomes.py", "job.state = JobState.READY"),
     (state_is_assigned, "jobs/outcomes.py", "job.attempt.state, other = 'failed', 1"),
-    (state_is_assigned, "jobs/views/jobs.py", "Job.objects.filter(pk=1).update(state='ready')"),
-    (state_is_assigned, "jobs/admin.py", "calls.update(**{'state': 'failed'})"),
-    (state_is_assigned, "jobs/admin.py", "Call.objects.bulk_update(calls, ['state', 'cost'])"),
+    (state_is_assigned, "jobs/web/views/jobs.py", "Job.objects.filter(pk=1).update(state='ready')"),
+    (state_is_assigned, "jobs/staff/admin.py", "calls.update(**{'state': 'failed'})"),
     (
         state_is_assigned,
-        "jobs/admin.py",
+        "jobs/staff/admin.py",
+        "Call.objects.bulk_update(calls, ['state', 'cost'])",
+    ),
+    (
+        state_is_assigned,
+        "jobs/staff/admin.py",
         "Job.objects.update_or_create(pk=1, defaults={'state': 1})",
     ),
     (state_is_assigned, "quotas/admin.py", "setattr(attempt, 'state', 'failed')"),
-    (state_is_assigned, "jobs/engine.py", "run('UPDATE quotas_attempt SET state = 1')"),
-    (mover_knows_another, "jobs/changes.py", "from providers.models import Call"),
-    (mover_knows_another, "providers/ledger.py", "from jobs.models import Event, Job"),
-    (row_is_made_elsewhere, "jobs/pictures.py", "Call.objects.create(work='image:1')"),
-    (file_is_too_long, "jobs/models.py", "x = 1\n" * (MOST_LINES + 1)),
-    (something_is_printed, "jobs/engine.py", "def look():\n    print('here')"),
-    (clock_is_read_elsewhere, "providers/http.py", "late = time.time() > 1"),
-    (clock_is_read_elsewhere, "jobs/ticker.py", "def tick():\n    return datetime.now(UTC)"),
-    (something_is_unfinished, "jobs/engine.py", "x = 1  # TODO: the rest"),
+    (state_is_assigned, "jobs/engine/advance.py", "run('UPDATE quotas_attempt SET state = 1')"),
+    (mover_knows_another, "jobs/core/transitions.py", "from providers.calls.models import Call"),
+    (mover_knows_another, "providers/calls/ledger.py", "from jobs.core.models import Event, Job"),
+    (row_is_made_elsewhere, "jobs/pictures/generate.py", "Call.objects.create(work='image:1')"),
+    (file_is_too_long, "jobs/core/models.py", "x = 1\n" * (MOST_LINES + 1)),
+    (something_is_printed, "jobs/engine/advance.py", "def look():\n    print('here')"),
+    (clock_is_read_elsewhere, "providers/wire/http.py", "late = time.time() > 1"),
+    (
+        clock_is_read_elsewhere,
+        "jobs/processes/ticker.py",
+        "def tick():\n    return datetime.now(UTC)",
+    ),
+    (something_is_unfinished, "jobs/engine/advance.py", "x = 1  # TODO: the rest"),
 ]
 ALLOWED: list[tuple[Rule, str, str]] = [
     (import_points_up, "config/checks.py", "from providers import registry"),
     (import_points_up, "jobs/outcomes.py", "from quotas import ledger"),
-    (foreign_key_points_up, "jobs/models.py", "job = ForeignKey('quotas.Attempt', CASCADE)"),
-    (service_imports_entrance, "jobs/views/home.py", "from jobs.views.pages import show"),
-    (service_imports_entrance, "jobs/urls.py", "from jobs.views import home"),
-    (ground_imports_service, "jobs/models.py", "from quotas.models import Account"),
-    (state_is_assigned, "jobs/changes.py", "Job.objects.update(state='ready')"),
+    (foreign_key_points_up, "jobs/core/models.py", "job = ForeignKey('quotas.Attempt', CASCADE)"),
+    (service_imports_entrance, "jobs/web/views/home.py", "from jobs.web.views.pages import show"),
+    (service_imports_entrance, "jobs/web/urls.py", "from jobs.web.views import home"),
+    (ground_imports_service, "jobs/core/models.py", "from quotas.models import Account"),
+    (state_is_assigned, "jobs/core/transitions.py", "Job.objects.update(state='ready')"),
     (state_is_assigned, "jobs/outcomes.py", "Job.objects.filter(state=1).update(reason='')"),
     (state_is_assigned, "jobs/outcomes.py", "same = call.state == 'unknown'"),
-    (mover_knows_another, "jobs/outcomes.py", "from providers.models import Call"),
-    (row_is_made_elsewhere, "jobs/ordering.py", "Job.objects.create(state='queued')"),
-    (clock_is_read_elsewhere, "jobs/ticker.py", "now, began = timezone.now(), time.monotonic()"),
+    (mover_knows_another, "jobs/outcomes.py", "from providers.calls.models import Call"),
+    (row_is_made_elsewhere, "jobs/pictures/orders.py", "Job.objects.create(state='queued')"),
+    (clock_is_read_elsewhere, "jobs/processes/ticker.py", "at = time.monotonic()"),
     (clock_is_read_elsewhere, "providers/sandbox/routes.py", "now = time.time()"),
 ]  # fmt: skip
 

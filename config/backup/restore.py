@@ -19,7 +19,7 @@ from config.backup.make import copy_database, copy_file, mark_secret_key
 from config.backup.manifest import Manifest
 from config.db.migration_history import known_migrations
 from config.supervisor.records import Records
-from jobs import faultpoints, heartbeats, restores
+from jobs.core.synced_files import sync_folder
 from jobs.database import integrity
 from jobs.database.file import (
     SIDE_FILES,
@@ -33,7 +33,8 @@ from jobs.database.file import (
     was_opened,
 )
 from jobs.database.newest_call import forget_newest_call
-from jobs.synced_files import sync_folder
+from jobs.engine import faultpoints, heartbeats
+from jobs.ops import restores
 
 Report = Callable[[str], object]
 DRAFT = ".restoring"

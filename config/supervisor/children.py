@@ -15,7 +15,7 @@ from typing import IO
 from django.conf import settings
 
 from config.supervisor import open_files
-from providers import registry
+from providers.adapters import registry
 
 TETHER = Path(__file__).with_name("tether.py")
 LONGEST_LINE = 64 * 1024

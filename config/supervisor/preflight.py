@@ -22,7 +22,6 @@ from config.db.inspection import find_faults
 from config.db.migration_history import find_partial_history
 from config.supervisor.children import runs_sandbox, say
 from config.supervisor.records import Records
-from jobs import copies, heartbeats, leases, restores
 from jobs.database.file import (
     UnusableFile,
     check_file,
@@ -32,8 +31,10 @@ from jobs.database.file import (
 )
 from jobs.database.integrity import faults_of_file
 from jobs.database.newest_call import calls_are_missing, forget_newest_call
-from jobs.ticker import DUTY as TICKER_DUTY
-from jobs.ticker import longest_duty
+from jobs.engine import copies, heartbeats, leases
+from jobs.ops import restores
+from jobs.processes.ticker import DUTY as TICKER_DUTY
+from jobs.processes.ticker import longest_duty
 
 CONNECT_TIMEOUT = 5
 MIGRATION_LOCK = 0x636F756E746572

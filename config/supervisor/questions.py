@@ -49,7 +49,7 @@ class Questions:
 
 
 def ask() -> Answer:
-    from jobs import heartbeats, leases
+    from jobs.engine import heartbeats, leases
 
     at, now = time.monotonic(), timezone.now()
     return Answer(

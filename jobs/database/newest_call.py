@@ -13,8 +13,8 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Max
 
-from jobs.synced_files import write_synced
-from providers.models import Call
+from jobs.core.synced_files import write_synced
+from providers.calls.models import Call
 from quotas.identity import read_site_id
 
 NOTE_EVERY = 1.0

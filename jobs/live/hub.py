@@ -20,7 +20,7 @@ from django.utils import timezone
 from jobs.live.rendering import Rendered, render, render_and_close, versions_of
 from jobs.live.viewers import Door, Subscription
 from jobs.live.watchers import Watcher, leave_pool, watcher
-from jobs.people.recognition import Standing
+from jobs.people.session_cache import Standing
 
 log = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from django.db import connections
 from django.template.loader import render_to_string
 
-from jobs.context import quota_of
-from jobs.models import Job
-from jobs.states import ENDS
+from jobs.core.models import Job
+from jobs.core.states import ENDS
+from jobs.web.context import quota_of
 from jobs.words.panels import panel_of
 
 

@@ -11,7 +11,7 @@ import uuid
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from jobs.people.recognition import Standing, in_force, visitors_in_force
+from jobs.people.session_cache import Standing, in_force, visitors_in_force
 from jobs.people.snapshots import millis
 
 # With as many streams as a process may have, all are asked for within the minute.

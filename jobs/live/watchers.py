@@ -11,7 +11,7 @@ from typing import Protocol
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections
 
-from jobs.changes import LIVE_CHANNEL
+from jobs.core.transitions import LIVE_CHANNEL
 
 log = logging.getLogger(__name__)
 

@@ -22,11 +22,12 @@ from django.dispatch import receiver
 from django.utils import timezone
 from django_q.models import Task
 
-from jobs import outcomes, queue, wishes
-from jobs.models import Deed, Job, JobQuerySet, Picture, StaffAction
+from jobs import outcomes, owner_actions
+from jobs.core.models import Deed, Job, JobQuerySet, Picture, StaffAction
+from jobs.core.states import JobState
+from jobs.engine import queue
 from jobs.people import removal
-from jobs.states import JobState
-from quotas import accounts, moving
+from quotas import account_merge, accounts
 from quotas.models import Account, Attempt, Grant
 
 REMOVED_WITHIN = 2
@@ -59,7 +60,7 @@ def belongings_of(users: list[User]) -> Belongings:
     count = jobs.aggregate(
         all=Count("pk"),
         queued=Count("pk", filter=Q(state=JobState.QUEUED)),
-        sent=Count("pk", filter=Q(state__in=wishes.SENT)),
+        sent=Count("pk", filter=Q(state__in=owner_actions.SENT)),
     )
     pictures = Picture.objects.filter(job__in=jobs).aggregate(all=Count("pk"), size=Sum("size"))
     actions = StaffAction.objects.filter(Q(account__in=theirs) | Q(by__in=users))
@@ -119,11 +120,11 @@ def follow_change(
 
 
 def _leave(account: Account, now: datetime) -> None:
-    moving.leave_account(account, now)
+    account_merge.leave_account(account, now)
     theirs = _jobs_of(Account.objects.filter(pk=account.pk))
     for job_id in list(theirs.open().values_list("pk", flat=True)):
         if not outcomes.cancel(job_id, now):
-            wishes.stop_waiting(job_id, now)
+            owner_actions.stop_waiting(job_id, now)
 
 
 def _jobs_of(owners) -> JobQuerySet:
@@ -150,7 +151,7 @@ def _remove_texts_of(account: Account) -> None:
 
 def _remove_failures(jobs: JobQuerySet) -> None:
     """Failed tasks of the queue: their result is a traceback."""
-    for task in Task.objects.filter(success=False, func="jobs.tasks.advance"):
+    for task in Task.objects.filter(success=False, func="jobs.processes.tasks.advance"):
         if jobs.filter(pk__in=task.args or ()).exists():
             task.delete()
 

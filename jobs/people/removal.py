@@ -19,14 +19,15 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from jobs import changes, wishes
-from jobs.audit.findings import WorkOf
-from jobs.batches import run_batches
-from jobs.models import Event, Job, StaffAction, Stage
-from jobs.states import ENDS, JobState
-from jobs.works import work_of
-from providers import ledger
-from providers.models import Call
+from jobs import owner_actions
+from jobs.core import transitions
+from jobs.core.batches import run_batches
+from jobs.core.models import Event, Job, StaffAction, Stage
+from jobs.core.states import ENDS, JobState
+from jobs.core.works import work_of
+from jobs.ops.audit.findings import WorkOf
+from providers.calls import ledger
+from providers.calls.models import Call
 from quotas.models import Account
 
 BATCH = 200
@@ -77,7 +78,7 @@ def _rests() -> Q:
 def _clear(job_ids: list[uuid.UUID], now: datetime) -> None:
     jobs = list(Job.objects.select_for_update().filter(pk__in=job_ids).order_by("pk"))
     resting = set(Job.objects.filter(_rests(), pk__in=job_ids).values_list("pk", flat=True))
-    wishes.remove_pictures(job_ids)
+    owner_actions.remove_pictures(job_ids)
     for job in jobs:
         job.prompt, job.notice_due_at = "", None
         job.params = {name: job.params[name] for name in KEPT_PARAMS if name in job.params}
@@ -92,7 +93,7 @@ def _clear(job_ids: list[uuid.UUID], now: datetime) -> None:
          "result_deleted_at"],
     )  # fmt: skip
     _clear_events(job_ids)
-    changes.note_all(job_ids, event=REMOVED, now=now)
+    transitions.note_all(job_ids, event=REMOVED, now=now)
     works = [work_of(job_id) for job_id in resting]
     about = Q(job__in=job_ids) | Q(call__work__in=works)
     clear_actions(StaffAction.objects.filter(about).exclude(reason=REMOVED))

@@ -14,10 +14,10 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef
 
-from jobs import queue
-from jobs.batches import run_batches
-from jobs.models import Job, JobQuerySet
-from quotas import ledger, moving
+from jobs.core.batches import run_batches
+from jobs.core.models import Job, JobQuerySet
+from jobs.engine import queue
+from quotas import account_merge, ledger
 from quotas.models import Account, Attempt
 
 # One transaction. SQLite has one writer: everybody else waits for it.
@@ -28,7 +28,7 @@ MOST_AT_ONCE = 1000
 
 def bring_along(*, visitor: str, user: User, now: datetime) -> Account:
     """The user's account, with all that the visitor had. Safe to be run again, by two at once."""
-    account = moving.account_for(visitor=visitor, user=user, now=now)
+    account = account_merge.account_for(visitor=visitor, user=user, now=now)
     _move_todays_attempts(account, now)
     moved = 0
     while moved < MOST_AT_ONCE and (batch := move_batch(account)):

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 from django import template
 from django.utils import formats
 
-from jobs.models import Job
+from jobs.core.models import Job
 from jobs.words import wording
-from providers.registry import is_sandbox
+from providers.adapters.registry import is_sandbox
 from providers.sandbox.faults import fault_named
 
 register = template.Library()

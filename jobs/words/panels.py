@@ -4,16 +4,16 @@ import math
 
 from django.utils import timezone
 
-from jobs import heartbeats
-from jobs.models import Job
-from jobs.states import OPEN, JobState
-from jobs.telling import notices
+from jobs.core.models import Job
+from jobs.core.states import OPEN, JobState
+from jobs.core.works import work_of
+from jobs.engine import heartbeats
+from jobs.notifications import notices
 from jobs.words import wording
 from jobs.words.sentences import MOST_AHEAD, Known, sentences_of, usual_until
 from jobs.words.steps import steps_of
-from jobs.works import work_of
-from providers.durations import usual_duration
-from providers.models import Call
+from providers.calls.durations import usual_duration
+from providers.calls.models import Call
 
 
 def panel_of(job: Job) -> dict[str, object]:
@@ -35,7 +35,7 @@ def panel_of(job: Job) -> dict[str, object]:
         ],
         "maker": (pictures and pictures[0].call) or known.call or job.params,
         "look_in": look_in(known),
-        "mail": notices.offer_of(job),
+        "mail": notices.parse_offer(job),
         "elapsed": (job.ended_at or known.now) - job.created_at,
     }
 

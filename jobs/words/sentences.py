@@ -10,14 +10,14 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from jobs.models import Event, Job
-from jobs.states import JobState
+from jobs.core.models import Event, Job
+from jobs.core.states import JobState
 from jobs.words import wording
-from providers.durations import Usual
-from providers.ledger import slow_interval
-from providers.lost import why_not_to_ask
-from providers.models import Call
-from providers.registry import is_sandbox
+from providers.adapters.registry import is_sandbox
+from providers.calls.durations import Usual
+from providers.calls.ledger import slow_interval
+from providers.calls.models import Call
+from providers.recovery import why_not_to_ask
 from quotas.ledger import Balance, Refused, utc_day
 from quotas.states import AttemptState
 

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 
 from django.utils.translation import gettext as _
 
-from jobs.models import Event, Job
-from jobs.states import JobState
+from jobs.core.models import Event, Job
+from jobs.core.states import JobState
 from jobs.words.wording import day_in_words, reason_in_words
 
 BACK_IN_QUEUE = ("busy", "overslept", "fallback")

@@ -14,7 +14,7 @@ from django.utils import formats
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from jobs.states import JobState
+from jobs.core.states import JobState
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise

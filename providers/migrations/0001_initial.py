@@ -1,5 +1,5 @@
 import django.db.models.deletion
-import providers.models
+import providers.calls.models
 from django.db import migrations, models
 
 
@@ -65,7 +65,7 @@ class Migration(migrations.Migration):
                 ('after', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='providers.call', verbose_name='fallback after')),
                 ('after_rule', models.CharField(blank=True, max_length=40, verbose_name='rule that allowed it')),
                 ('again_at', models.DateTimeField(blank=True, null=True, verbose_name='may be asked again')),
-                ('hook_token', models.CharField(default=providers.models.new_token, editable=False, max_length=43)),
+                ('hook_token', models.CharField(default=providers.calls.models.new_token, editable=False, max_length=43)),
                 ('key_mark', models.CharField(blank=True, editable=False, max_length=16)),
                 ('no_output_at', models.DateTimeField(blank=True, null=True, verbose_name='complete without output since')),
             ],

@@ -82,7 +82,7 @@ class History:
         )
 
     def write_calls(self) -> None:
-        from providers.models import Call
+        from providers.calls.models import Call
 
         newest = self.rows - self.rows // 5000
         flying, lost, gone, bad = (
@@ -122,7 +122,7 @@ class History:
         )
 
     def write_jobs(self) -> None:
-        from jobs.models import Job
+        from jobs.core.models import Job
 
         waiting, flying = f"i > {self.rows - self.rows // 20000}", self.rows - self.rows // 5000
         doubted, bad = "i % 5000 = 0", "i % 50 = 3"
@@ -149,7 +149,7 @@ class History:
 
     def write_stages(self) -> None:
         """Those that wait for a worker have killed two."""
-        from jobs.models import Stage
+        from jobs.core.models import Stage
 
         waiting, flying = f"i > {self.rows - self.rows // 20000}", self.rows - self.rows // 5000
         is_open = f"(i > {flying} OR i % 5000 = 0)"
@@ -195,7 +195,7 @@ class History:
         )
 
     def write_decisions(self) -> None:
-        from jobs.models import StaffAction
+        from jobs.core.models import StaffAction
 
         self._insert(
             StaffAction,
@@ -209,7 +209,7 @@ class History:
 
     def write_days_of_calls(self) -> None:
         """Of before the history."""
-        from providers.models import CallDay
+        from providers.calls.models import CallDay
 
         self._insert(
             CallDay,

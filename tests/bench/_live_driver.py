@@ -14,10 +14,10 @@ def main() -> None:
     from django.db import transaction
     from django.utils import timezone
 
-    from jobs import changes
-    from jobs.ordering import PictureOrder, order_picture
+    from jobs.core import transitions
     from jobs.people.visitors import COOKIE, COOKIE_SALT
-    from providers.registry import offers
+    from jobs.pictures.orders import PictureOrder, order_picture
+    from providers.adapters.registry import offers
     from quotas import accounts
 
     jobs, visits = [], []
@@ -38,7 +38,7 @@ def main() -> None:
     for line in sys.stdin:
         with transaction.atomic():
             for number in map(int, line.split()):
-                changes.note(jobs[number], event="accepted", now=timezone.now())
+                transitions.record_event(jobs[number], event="accepted", now=timezone.now())
         print(time.time(), flush=True)
 
 

@@ -49,8 +49,8 @@ def main() -> None:
 
 
 def fill(rows: int, now: datetime) -> None:
-    from jobs.models import Job, Stage
-    from providers.models import Call
+    from jobs.core.models import Job, Stage
+    from providers.calls.models import Call
     from quotas.models import Account, Attempt
 
     if connection.vendor == "sqlite":

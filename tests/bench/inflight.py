@@ -57,8 +57,8 @@ def at(values: list[float], percent: int) -> float:
 def measure(count: int) -> dict:
     with tempfile.TemporaryDirectory() as folder, ExitStack() as house:
         prepare(Path(folder))
-        from jobs.models import Job
-        from providers.models import Call
+        from jobs.core.models import Job
+        from providers.calls.models import Call
 
         for command in ("sandbox", "cluster"):
             house.callback(end, start([sys.executable, "manage.py", command]))
@@ -118,8 +118,8 @@ def end(child: subprocess.Popen[bytes]) -> None:
 def order(count: int) -> None:
     from django.utils import timezone
 
-    from jobs.ordering import PictureOrder, order_picture
-    from providers.registry import offers
+    from jobs.pictures.orders import PictureOrder, order_picture
+    from providers.adapters.registry import offers
     from quotas import accounts
     from quotas.models import Plan
 
@@ -138,7 +138,7 @@ def order(count: int) -> None:
 
 def probe_while(going_on) -> list[float]:
     """How long each fresh job waits for its worker, as (sent - ordered)."""
-    from jobs.models import Job
+    from jobs.core.models import Job
 
     pickups = []
     while going_on():
@@ -163,8 +163,8 @@ def run_ticker(lags_file: str) -> None:
     django.setup()
     from django.utils import timezone
 
-    from jobs import ticker as module
-    from providers import ledger
+    from jobs.processes import ticker as module
+    from providers.calls import ledger
 
     lags: list[float] = []
     due: dict[int, object] = {}

@@ -55,7 +55,7 @@ def pages(house: ExitStack) -> None:
 
 
 def ways(house: ExitStack) -> dict[str, object]:
-    from quotas.limiter import NoLimits, in_memory, in_redis
+    from quotas.ratelimit.limiter import NoLimits, in_memory, in_redis
     from tests.quotas.broken_store import relay_to
 
     silent = house.enter_context(relay_to(REDIS))
@@ -73,8 +73,8 @@ def cost_of_page(limiter: object, visitor: str) -> float:
     from django.core.signing import get_cookie_signer
     from django.test import RequestFactory
 
-    from jobs import middleware
     from jobs.people.visitors import COOKIE, COOKIE_SALT
+    from jobs.web import middleware
 
     middleware.limiter = lambda: limiter
     request = RequestFactory(SERVER_NAME="localhost").get("/")
@@ -94,7 +94,7 @@ def handler():
 
 
 def keys() -> None:
-    from quotas.limiter import Rule, Window, in_memory
+    from quotas.ratelimit.limiter import Rule, Window, in_memory
 
     rule, limiter, process = Rule("pages", 100, timedelta(minutes=1)), in_memory(), psutil.Process()
     before, began = process.memory_info().rss, time.perf_counter()

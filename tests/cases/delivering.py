@@ -8,12 +8,12 @@ from django.conf import settings as live
 from django.utils import timezone
 from PIL import Image
 
-from jobs import engine
-from jobs.models import Job
-from jobs.ordering import PictureOrder, order_picture
-from jobs.ticker import Ticker
-from providers.accounts import ProviderAccount
-from providers.registry import Offer
+from jobs.core.models import Job
+from jobs.engine import advance as engine
+from jobs.pictures.orders import PictureOrder, order_picture
+from jobs.processes.ticker import Ticker
+from providers.adapters.accounts import ProviderAccount
+from providers.adapters.registry import Offer
 from tests.cases.odd_provider import Colour, OddProvider
 from tests.site_process import wait_until
 

@@ -11,13 +11,16 @@ from hypothesis import given
 from hypothesis import settings as settings_of_test
 from hypothesis import strategies as st
 
-from jobs import audit, engine, outcomes, ticker
-from jobs.models import Stage, UnreadResult
-from providers import polza
-from providers.answers import Done, Failed, NoOutput, Why
-from providers.models import Call
-from providers.polza import Polza
-from providers.run_queries import poll_run
+from jobs import outcomes
+from jobs.core.models import Stage, UnreadResult
+from jobs.engine import advance as engine
+from jobs.ops import audit
+from jobs.processes import ticker
+from providers.adapters.polza import adapter
+from providers.adapters.polza.adapter import Polza
+from providers.adapters.run_queries import poll_run
+from providers.calls.models import Call
+from providers.calls.outcomes import Cause, Done, Failed, NoOutput
 from quotas.models import Alert
 from tests.fakes import png
 from tests.providers.scripted import answer_bytes
@@ -44,9 +47,9 @@ def gateway(order, fake, monkeypatch, settings, serve, tmp_path):
         line.answer(200, json.dumps(body).encode(), Connection="close")
 
     server = serve(answer)
-    polza = Polza(name="fake", base_url=server.url, key="k")
-    monkeypatch.setattr(fake, "poll", polza.poll)
-    monkeypatch.setattr(fake, "result_origins", polza.result_origins)
+    adapter = Polza(name="fake", base_url=server.url, key="k")
+    monkeypatch.setattr(fake, "poll", adapter.poll)
+    monkeypatch.setattr(fake, "result_origins", adapter.result_origins)
     job = order()
     engine.advance(job.pk)
     return SimpleNamespace(url=server.url, job=job, said=said, server=server)
@@ -183,7 +186,7 @@ def test_good_result_among_bad_ones_is_delivered_and_the_bad_are_kept(gateway):
 
 def completed(**more):
     body = {"id": "g", "status": "completed", **more}
-    return polza._read_polled(body, "https://p.test/api")
+    return adapter._read_polled(body, "https://p.test/api")
 
 
 @pytest.mark.parametrize(
@@ -213,7 +216,7 @@ def test_cost_of_an_interim_answer_is_kept_where_the_last_says_none(gateway, clo
     look(gateway)
     assert Call.objects.get().cost == Decimal("1.5")
     call = Call.objects.get()
-    outcomes.apply(call, Failed(Why("provider")), timezone.now())
+    outcomes.apply(call, Failed(Cause("provider")), timezone.now())
     call.refresh_from_db()
     assert (call.state, call.cost) == ("failed", Decimal("1.5"))
 
@@ -221,7 +224,7 @@ def test_cost_of_an_interim_answer_is_kept_where_the_last_says_none(gateway, clo
 def test_last_answer_says_what_a_run_costs(gateway):
     gateway.said.append(None)
     look(gateway)
-    outcomes.apply(Call.objects.get(), Failed(Why("provider"), Decimal(0)), timezone.now())
+    outcomes.apply(Call.objects.get(), Failed(Cause("provider"), Decimal(0)), timezone.now())
     assert Call.objects.get().cost == 0
 
 

@@ -5,11 +5,15 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from jobs import audit, engine, outcomes, saving, staff
-from jobs.models import Stage
-from providers.answers import Artifact, Done, NoAnswer, Running, Why
-from providers.models import Call
-from providers.pictures import Fetched
+from jobs import outcomes
+from jobs.core.models import Stage
+from jobs.engine import advance as engine
+from jobs.ops import audit
+from jobs.pictures import saving
+from jobs.staff import decisions
+from providers.calls.models import Call
+from providers.calls.outcomes import Artifact, Cause, Done, NoAnswer, Running
+from providers.wire.picture_files import Fetched
 from tests.fakes import png
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
@@ -91,7 +95,7 @@ def test_every_later_try_asks_for_the_newest_address(made, fake, host, clock):
     assert (state(made), host.asked[-1]) == ("ready", ADDRESS.format(2))
 
 
-def test_check_now_uses_a_fresh_address_at_once(made, fake, host, clock, staff_client, staff):
+def test_check_now_uses_a_fresh_address_at_once(made, fake, host, clock, staff_client, decisions):
     lists(fake, 1)
     for _ in range(5):
         engine.advance(made.pk)
@@ -99,29 +103,29 @@ def test_check_now_uses_a_fresh_address_at_once(made, fake, host, clock, staff_c
     engine.advance(made.pk)
     lists(fake, 2)
     host.served |= {ADDRESS.format(2): 200}
-    check_now(staff)
+    check_now(decisions)
     engine.advance(made.pk)
     assert state(made) == "ready"
 
 
-def test_check_now_saves_a_result_that_was_given_up(made, fake, host, clock, settings, staff):
+def test_check_now_saves_a_result_that_was_given_up(made, fake, host, clock, settings, decisions):
     clock.shift(settings.RESULT_RETENTION)
     engine.advance(made.pk)
     assert (state(made), made.reason) == ("failed", "not_fetched")
     lists(fake, 2)
     host.served |= {ADDRESS.format(2): 200}
-    check_now(staff)
+    check_now(decisions)
     engine.advance(made.pk)
     assert state(made) == "ready"
 
 
 def check_now(user):
-    decision = staff.Decision(user, "it should be there", timezone.now())
-    staff.check_now([Call.objects.get().pk], decision)
+    decision = decisions.Decision(user, "it should be there", timezone.now())
+    decisions.check_now([Call.objects.get().pk], decision)
 
 
 @pytest.mark.parametrize(
-    "says", [Running("processing"), NoAnswer(Why("provider", http=404)), NoAnswer(Why("rate"))]
+    "says", [Running("processing"), NoAnswer(Cause("provider", http=404)), NoAnswer(Cause("rate"))]
 )
 def test_refused_address_ends_nothing_before_the_end_of_retention(
     made, fake, host, clock, settings, says
@@ -142,7 +146,7 @@ def test_refused_address_ends_nothing_before_the_end_of_retention(
 
 def test_address_is_not_asked_for_while_polls_are_paused(made, fake, host, clock):
     host.served[ADDRESS.format(1)] = 403
-    fake.polls["run-1"] = NoAnswer(Why("rate", http=429, retry_after=600.0))
+    fake.polls["run-1"] = NoAnswer(Cause("rate", http=429, retry_after=600.0))
     engine.advance(made.pk)
     asked = len(fake.asked)
     clock.shift(timedelta(seconds=5))
@@ -151,12 +155,12 @@ def test_address_is_not_asked_for_while_polls_are_paused(made, fake, host, clock
 
 
 def test_staff_are_told_of_a_result_that_nothing_fetches(made, fake, host, clock):
-    from jobs.telling import alarms
+    from jobs.alerts import watch
     from quotas.models import Alert
 
     engine.advance(made.pk)
     clock.shift(timedelta(minutes=11))
-    alarms.look(timezone.now())
+    watch.look(timezone.now())
     assert Alert.objects.get(kind="unread").subject == "fake"
 
 

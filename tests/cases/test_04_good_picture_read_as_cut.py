@@ -11,11 +11,13 @@ import pytest
 from django.utils import timezone
 from PIL import Image, PngImagePlugin
 
-from jobs import engine, outcomes, saving
-from jobs.models import Picture, Stage, UnreadResult
-from providers.answers import Artifact, Done
-from providers.models import Call
-from providers.pictures import Cut, Fetched, Unreadable, open_upright, read_picture
+from jobs import outcomes
+from jobs.core.models import Picture, Stage, UnreadResult
+from jobs.engine import advance as engine
+from jobs.pictures import saving
+from providers.calls.models import Call
+from providers.calls.outcomes import Artifact, Done
+from providers.wire.picture_files import Cut, Fetched, Unreadable, open_upright, read_picture
 
 SIZE = (64, 48)
 NOISE = Image.effect_noise(SIZE, 60).convert("RGB")

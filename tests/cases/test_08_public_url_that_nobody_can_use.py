@@ -9,7 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 
 from config.supervisor import banner
-from jobs.telling import mailing
+from jobs.notifications import mailing
 from tests.configured import read_settings, use_public_url
 from tests.site_process import Site
 

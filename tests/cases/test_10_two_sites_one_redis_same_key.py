@@ -18,9 +18,9 @@ from django.db.models import F
 from django.utils import timezone
 
 from config.supervisor import preflight
-from jobs import copies
-from jobs.models import Lease
-from jobs.telling import alarms
+from jobs.alerts import watch
+from jobs.core.models import Lease
+from jobs.engine import copies
 from quotas import identity
 from quotas.models import Alert, AlertKind, Site
 from tests import databases
@@ -31,7 +31,7 @@ ASK = """
 import django; django.setup()
 from datetime import timedelta
 from django_q.brokers import get_broker
-from quotas.limiter import Rule, Window, limiter
+from quotas.ratelimit.limiter import Rule, Window, limiter
 limiter().check([Window(Rule("pages", 5, timedelta(seconds=60)), "user 1")])
 print(get_broker().list_key)
 """
@@ -129,7 +129,7 @@ def leave_foreign_sign(redis_url: str) -> None:
 
 
 def open_alerts(now) -> int:
-    alarms.look(now)
+    watch.look(now)
     return Alert.objects.open().filter(kind=AlertKind.COPY).count()
 
 

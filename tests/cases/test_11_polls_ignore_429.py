@@ -8,12 +8,12 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from jobs import engine
-from jobs.models import Job
-from jobs.ticker import Ticker, tick_once_if_alone
-from providers.answers import NoAnswer, Running, Unknown, Why
-from providers.models import Call, Gate
-from providers.retry_after import LONGEST
+from jobs.core.models import Job
+from jobs.engine import advance as engine
+from jobs.processes.ticker import Ticker, tick_once_if_alone
+from providers.calls.models import Call, Gate
+from providers.calls.outcomes import Cause, NoAnswer, Running, Unknown
+from providers.wire.retry_after import LONGEST
 from tests.fakes import ACCOUNT, SPARE, made
 from tests.jobs.conftest import text_of
 
@@ -23,7 +23,7 @@ SECOND = timedelta(seconds=1)
 
 
 def too_many(retry_after=None):
-    return NoAnswer(Why("rate", http=429, retry_after=retry_after))
+    return NoAnswer(Cause("rate", http=429, retry_after=retry_after))
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_calls_that_are_accepted_meanwhile_wait_as_well(accepted, go_on, fake):
 def test_lists_wait_as_well(accepted, go_on, fake, settings):
     settings.SLOW_POLL_EVERY = 5 * SECOND
     accepted(1)
-    fake.submits = [Unknown(Why("transport"))]
+    fake.submits = [Unknown(Cause("transport"))]
     accepted(1)
     go_on(4)
     assert fake.listed
@@ -102,7 +102,7 @@ def test_lists_wait_as_well(accepted, go_on, fake, settings):
 
 @pytest.mark.usefixtures("exclusive")
 def test_a_list_that_is_refused_slows_polls(accepted, go_on, fake):
-    fake.submits, fake.listing = [Unknown(Why("transport"))], too_many(30)
+    fake.submits, fake.listing = [Unknown(Cause("transport"))], too_many(30)
     accepted(2)
     go_on(4)
     assert fake.listed
@@ -220,7 +220,7 @@ def test_submits_go_on(accepted, go_on, fake):
 @pytest.mark.parametrize("status", [500, 502, 503, 403])
 def test_another_error_keeps_the_pace(accepted, go_on, fake, status):
     accepted(1)
-    fake.polls["run-1"] = NoAnswer(Why("provider", http=status, retry_after=30))
+    fake.polls["run-1"] = NoAnswer(Cause("provider", http=status, retry_after=30))
     assert len(go_on(30)) >= 7
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from config import bodies
+from config.http import bodies
 from tests import databases
 from tests.bench.crowd import measure
 from tests.bench.live import Driver

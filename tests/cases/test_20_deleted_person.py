@@ -17,12 +17,16 @@ from django.urls import reverse
 from django.utils import timezone
 from django_q.models import Task
 
-from jobs import audit, changes, housekeeping, leases, outcomes, ticker
-from jobs.models import Deed, Job, Picture, StaffAction, Stage
+from jobs import outcomes
+from jobs.core import transitions
+from jobs.core.models import Deed, Job, Picture, StaffAction, Stage
+from jobs.engine import leases
+from jobs.ops import audit, housekeeping
 from jobs.people import deletion, removal
 from jobs.people.sign_in import bring_along
-from providers.answers import Artifact, Done
-from providers.models import Call
+from jobs.processes import ticker
+from providers.calls.models import Call
+from providers.calls.outcomes import Artifact, Done
 from quotas import accounts
 from quotas.ledger import Refused, reserve
 from quotas.models import Account, Attempt, Grant
@@ -81,7 +85,7 @@ def places_of(text: str) -> set[str]:
 def write_everywhere(person, account, staff, now) -> None:
     jobs = [way(account, now, prompt=MARK) for way in rows.EVERY_STATE]
     for job in jobs:
-        changes.note(job.pk, event="fetch_failed", now=now, why=MARK)
+        transitions.record_event(job.pk, event="fetch_failed", now=now, why=MARK)
     Job.objects.update(params={"provider": "sandbox", "model": "test-picture", "fault": MARK})
     Call.objects.update(detail=MARK, code=MARK, last_answer=MARK, result=[{"url": MARK}])
     said = {"reason": MARK, "subject": MARK, "by_name": "staff", "at": now, "facts": {"x": MARK}}
@@ -94,7 +98,8 @@ def write_everywhere(person, account, staff, now) -> None:
     LogEntry.objects.create(user=staff, object_id=str(person.pk), object_repr=MARK,
                             content_type=ContentType.objects.get_for_model(User),
                             action_flag=CHANGE, change_message=MARK)  # fmt: skip
-    Task.objects.create(id="1", name="x", func="jobs.tasks.advance", args=(str(jobs[0].pk),),
+    Task.objects.create(id="1", name="x", func="jobs.processes.tasks.advance",
+                        args=(str(jobs[0].pk),),
                         result=MARK, success=False, started=now, stopped=now)  # fmt: skip
     session = SessionStore()
     session.update({"_auth_user_id": str(person.pk), "seen": MARK})
@@ -254,7 +259,7 @@ def test_thousands_of_jobs_go_in_batches_and_the_queue_goes_on(
     cancelled(account, now, 35)
     Job.objects.update(prompt=MARK)
     delete(remove=True)
-    assert ("jobs.tasks.remove_texts", ()) in enqueued
+    assert ("jobs.processes.tasks.remove_texts", ()) in enqueued
     steps = [removal.clear_batch(now) for _ in range(5)]
     assert steps == [10, 10, 10, 5, 0]
     account.refresh_from_db()

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from jobs import engine, outcomes, saving, storing
-from jobs.models import Event, Picture, Stage
-from jobs.telling import alarms
-from providers.answers import Artifact, Done
-from providers.models import Call
-from providers.pictures import Fetched
+from jobs import outcomes
+from jobs.alerts import watch
+from jobs.core.models import Event, Picture, Stage
+from jobs.engine import advance as engine
+from jobs.pictures import saving, storing
+from providers.calls.models import Call
+from providers.calls.outcomes import Artifact, Done
+from providers.wire.picture_files import Fetched
 from quotas.models import Alert
 from tests.fakes import png
 
@@ -97,11 +99,11 @@ def test_staff_are_told_and_the_alert_closes_by_itself(made, fetched, disk):
     engine.advance(made.pk)
     alert = Alert.objects.get(kind="storage")
     assert "No space left" in alert.words
-    alarms.look_if_due(timezone.now())
+    watch.look_if_due(timezone.now())
     alert.refresh_from_db()
     assert alert.closed_at is None
     disk.fault = None
-    alarms.look_if_due(timezone.now() + timedelta(minutes=1))
+    watch.look_if_due(timezone.now() + timedelta(minutes=1))
     alert.refresh_from_db()
     assert alert.closed_at
 

@@ -9,10 +9,10 @@ from datetime import timedelta
 import pytest
 import requests
 
-from jobs.limits import PASSWORD_RESET, POSTED, SECOND_FACTOR, SIGN_IN, SIGN_IN_NAME, SIGN_UP
-from quotas import unmeasured
-from quotas.limiter import Limiter, Rule, Window, in_memory, in_redis
-from quotas.limiter_guard import Guard
+from jobs.web.limits import PASSWORD_RESET, POSTED, SECOND_FACTOR, SIGN_IN, SIGN_IN_NAME, SIGN_UP
+from quotas.ratelimit import bypassed
+from quotas.ratelimit.breaker import Guard
+from quotas.ratelimit.limiter import Limiter, Rule, Window, in_memory, in_redis
 from tests.quotas.broken_store import WAYS, relay_to
 from tests.web_process import web_process
 
@@ -88,7 +88,7 @@ def test_only_where_memory_fails_too_a_try_passes_unmeasured(monkeypatch):
     limits = limits_over(Late())
     monkeypatch.setattr(limits._here, "_first_full", lambda windows: 1 / 0)
     assert burst(limits) == CROWD
-    assert unmeasured.tally.counts()
+    assert bypassed.tally.counts()
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ from datetime import timedelta
 import pytest
 from django.db import connection, transaction
 
-from jobs import housekeeping, tasks
-from jobs.models import Job
+from jobs.core.models import Job
+from jobs.ops import housekeeping
 from jobs.people.sign_in import BATCH, MOST_AT_ONCE, bring_along
+from jobs.processes import tasks
 from quotas.accounts import account_of_visitor, ensure_saved
 from quotas.ledger import balance_of
 from quotas.models import Attempt
@@ -98,7 +99,7 @@ def test_the_day_is_right_before_thousands_of_old_jobs_are_moved(account, visito
 def test_the_queue_moves_the_rest(account, visitor, now, enqueued):
     cancelled(visitor, now - DAY, MOST_AT_ONCE + BATCH)
     sign_in(account, visitor, now)
-    assert enqueued == [("jobs.tasks.move_jobs", (account.pk,))]
+    assert enqueued == [("jobs.processes.tasks.move_jobs", (account.pk,))]
     tasks.move_jobs(account.pk)
     assert (account.jobs.count(), len(enqueued)) == (MOST_AT_ONCE + BATCH, 1)
 

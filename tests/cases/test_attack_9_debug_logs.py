@@ -13,9 +13,9 @@ from django.test import Client
 from django.urls import reverse
 
 from config import logs
-from jobs.telling import alarm_posts
-from providers import download
-from providers.answers import Artifact
+from jobs.alerts import alert_delivery
+from providers.calls.outcomes import Artifact
+from providers.wire import download
 from quotas.alerts import open_alert
 from quotas.models import Alert, AlertKind
 from tests.providers.scripted import ScriptedServer
@@ -63,7 +63,7 @@ SPOILED = (b"HTTP/1.1 200 OK", b"Content-Length: 0", b"no header", b"X: y", b"",
 def test_alert_url_and_signed_results_are_not_written(written, settings, server, now, head):
     settings.ALERT_URL = f"{server(*head).url}/{MARK}/room?sig={MARK}"
     open_alert(kind=AlertKind.SILENT, subject="ticker", words="", now=now)
-    alarm_posts.post(Alert.objects.get())
+    alert_delivery.post(Alert.objects.get())
     url = server(*head).url
     download.fetch(Artifact(url=f"{url}/{MARK}?sig={MARK}"), own_origins=frozenset({url}))
     logging.getLogger("jobs").debug("seen")

@@ -11,7 +11,7 @@ from django.test import RequestFactory
 from django.views.debug import technical_500_response
 
 from config import settings as product
-from providers.accounts import ProviderAccount
+from providers.adapters.accounts import ProviderAccount
 from tests.site_process import ROOT, Site
 
 MARK = "hunter2"

@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings as ours
 from PIL import Image
 
-from jobs import thumbnails
+from jobs.pictures import thumbnails
 from tests import rows
 
 MEGAPIXELS_80 = (10_000, 8_000)

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs.live.viewers import Door, Subscription
-from jobs.people.recognition import Standing
+from jobs.people.session_cache import Standing
 from jobs.people.sign_in import bring_along
 from jobs.people.snapshots import millis
 from quotas.accounts import account_of_user

@@ -7,7 +7,7 @@ import time
 import psutil
 import pytest
 
-from jobs.faultpoints import POINTS
+from jobs.engine.faultpoints import POINTS
 
 pytestmark = pytest.mark.site
 

@@ -13,8 +13,8 @@ from django.db import InterfaceError, OperationalError
 from django.test import Client
 
 from config.logs import REFUSALS_A_MINUTE, Formatter
-from jobs import tasks
-from quotas.limiter import Limited, Rule
+from jobs.processes import tasks
+from quotas.ratelimit.limiter import Limited, Rule
 
 SECRET = "a prompt about my divorce"
 
@@ -78,7 +78,7 @@ REFUSED = {
 def test_a_flood_of_refusals_writes_a_few_lines_and_how_many_it_was(lines, monkeypatch, what):
     if what == "too many":
         limited = Limited(Rule("pages", 100, timedelta(minutes=1)), 60)
-        monkeypatch.setattr("quotas.limiter.Limiter.check", lambda *_: limited)
+        monkeypatch.setattr("quotas.ratelimit.limiter.Limiter.check", lambda *_: limited)
     stamped = [
         line
         for line in lines(REFUSALS_A_MINUTE + 40, REFUSED[what])
@@ -112,7 +112,7 @@ def test_a_task_that_fails_logs_no_text_and_does_not_raise(monkeypatch, caplog):
     def fail(job_id):
         raise ValueError(SECRET)
 
-    monkeypatch.setattr("jobs.tasks.engine.advance", fail)
+    monkeypatch.setattr("jobs.processes.tasks.engine.advance", fail)
     tasks.advance("0" * 32)
     assert "ValueError" in caplog.text
     assert SECRET not in caplog.text

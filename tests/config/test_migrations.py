@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.db.migrations.loader import MigrationLoader
 
 from config.db.migration_history import describe_partial_history, known_migrations
-from jobs import readiness
+from jobs.ops import readiness
 from tests.site_process import ROOT, Site
 
 APPS = ("jobs", "providers", "quotas")

@@ -5,8 +5,8 @@ import re
 import pytest
 from django.db.models import CheckConstraint, UniqueConstraint
 
-from jobs import audit
-from jobs.audit.rules import audited_models
+from jobs.ops import audit
+from jobs.ops.audit.rules import audited_models
 from tests.docs.documents import ROOT, exists, quoted_in
 
 PAGE = (ROOT / "docs" / "invariants.md").read_text(encoding="utf-8")
@@ -17,8 +17,10 @@ CONSTRAINTS = {
     for constraint in model._meta.constraints
     if isinstance(constraint, CheckConstraint | UniqueConstraint)
 }
-OF_FILES = set(re.findall(r'"(picture_file_\w+)"', (ROOT / "jobs/audit/files.py").read_text()))
-OF_DATABASE = set(re.findall(r'"(database_\w+)"', (ROOT / "jobs/audit/database.py").read_text()))
+OF_FILES = set(re.findall(r'"(picture_file_\w+)"', (ROOT / "jobs/ops/audit/files.py").read_text()))
+OF_DATABASE = set(
+    re.findall(r'"(database_\w+)"', (ROOT / "jobs/ops/audit/database.py").read_text())
+)
 CHECKS = {check.name for check in audit.CHECKS} | OF_FILES | OF_DATABASE
 
 

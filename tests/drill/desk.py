@@ -57,8 +57,8 @@ def _rows() -> dict[str, Any]:
 
 
 def _rows_of_now() -> dict[str, Any]:
-    from jobs.models import Job
-    from providers.models import Call
+    from jobs.core.models import Job
+    from providers.calls.models import Call
     from quotas.models import Account
 
     calls: dict[str, list[dict]] = {}
@@ -78,10 +78,10 @@ def _kept_for_staff() -> Counter[Any]:
     from django.conf import settings
     from django.utils import timezone
 
-    from jobs.models import UnreadResult
-    from jobs.telling import alarms
+    from jobs.alerts import watch
+    from jobs.core.models import UnreadResult
 
-    named = {trouble.subject for trouble in alarms.undelivered_results(timezone.now())}
+    named = {trouble.subject for trouble in watch.undelivered_results(timezone.now())}
     found: Counter[Any] = Counter()
     for kept in UnreadResult.objects.filter(resolved_at=None).select_related("call"):
         is_there = (Path(settings.MEDIA_ROOT) / kept.file).exists()
@@ -182,7 +182,7 @@ def _reservable(account: Any, now: datetime) -> int:
 
 def _saves() -> Any:
     """Those that move by themselves: what cannot be read waits for staff."""
-    from jobs.models import Stage
+    from jobs.core.models import Stage
 
     return Stage.objects.unfinished().filter(name="save").exclude(job__reason="unread")
 
@@ -192,9 +192,9 @@ def _restless() -> dict[str, int]:
     from django.conf import settings
     from django.utils import timezone
 
-    from jobs.models import Job
-    from providers.lost import SKEW
-    from providers.models import Call
+    from jobs.core.models import Job
+    from providers.calls.models import Call
+    from providers.recovery import SKEW
 
     now = timezone.now()
     lag = settings.PROVIDER_ACCOUNTS["sandbox"].list_lag or timedelta()
@@ -211,7 +211,7 @@ def _restless() -> dict[str, int]:
 def _answer(word: str) -> Any:
     from django.db import connection
 
-    from jobs.models import Job
+    from jobs.core.models import Job
     from tests.drill import mutants
 
     if word == "rows":

@@ -26,13 +26,14 @@ class Mutant:
 
 def _no_wall() -> None:
     """Two senders of one job would meet nothing but the wall."""
-    from jobs.states import SOURCES, JobState
-    from providers import ledger, pool
-    from providers.states import LIVE
+    from jobs.core.states import SOURCES, JobState
+    from providers.calls import ledger
+    from providers.calls.states import LIVE
+    from providers.routing import pool
 
     candidates = pool.candidates
     SOURCES[JobState.RUNNING] |= {JobState.RUNNING, JobState.IN_DOUBT}
-    ledger.live_call_of = lambda work: None
+    ledger.find_live_call = lambda work: None
     pool.candidates = lambda chosen, calls: candidates(
         chosen, [call for call in calls if call.state not in LIVE]
     )
@@ -65,52 +66,54 @@ def _send_before_commit() -> None:
     from django.db import transaction
     from django.utils import timezone
 
-    from jobs import faultpoints, leases, outcomes, pictures
-    from providers.models import Call
+    from jobs import outcomes
+    from jobs.engine import faultpoints, leases
+    from jobs.pictures import generate
+    from providers.calls.models import Call
 
-    in_order = pictures._open_and_send
+    in_order = generate._open_and_send
 
     def open_and_send(lease: Any) -> None:
         with transaction.atomic():
-            unwritten = pictures._open_somewhere(lease, timezone.now())
+            unwritten = generate._open_somewhere(lease, timezone.now())
             transaction.set_rollback(True)
         if not isinstance(unwritten, Call):
             in_order(lease)
             return
-        answer = pictures._submit(unwritten, pictures._request_of(lease.stage.job, unwritten))
+        answer = generate._submit(unwritten, generate._request_of(lease.stage.job, unwritten))
         faultpoints.reach("submit_answered")
-        call = pictures._open_somewhere(lease, timezone.now())
+        call = generate._open_somewhere(lease, timezone.now())
         if isinstance(call, Call):
             Call.objects.filter(pk=call.pk).update(hook_token=unwritten.hook_token)
             outcomes.follow_submit(call, answer, timezone.now())
             leases.release(lease, due_at=call.deadline_at)
 
-    pictures._open_and_send = open_and_send
+    generate._open_and_send = open_and_send
 
 
 def _fail_unknown() -> None:
-    from jobs import pictures
-    from providers.answers import Rejected, Unknown
+    from jobs.pictures import generate
+    from providers.calls.outcomes import Rejected, Unknown
 
-    submit = pictures._submit
+    submit = generate._submit
 
     def submit_surely(*about: Any) -> Any:
         answer = submit(*about)
         return Rejected(answer.why) if isinstance(answer, Unknown) else answer
 
-    pictures._submit = submit_surely  # type: ignore[assignment]
+    generate._submit = submit_surely  # type: ignore[assignment]
 
 
 def _wake_nobody() -> None:
-    from jobs import ticker
+    from jobs.processes import ticker
 
     ticker.wake_due = lambda now: None
     ticker.Ticker.free_dead = lambda self, now: None  # type: ignore[method-assign]
 
 
 def _ignore_token() -> None:
-    from jobs import leases
-    from jobs.models import Stage
+    from jobs.core.models import Stage
+    from jobs.engine import leases
 
     def finish(lease: Any, now: datetime) -> bool:
         columns = {**leases.FREE, "due_at": None, "done_at": now, "tries": 0}
@@ -121,19 +124,19 @@ def _ignore_token() -> None:
 
 
 def _forget_early_id() -> None:
-    from providers.sandbox_polza import SandboxPolza
+    from providers.adapters.sandbox import SandboxPolza
 
     SandboxPolza.early_id_header = ""
 
 
 def _believe_any_id() -> None:
-    from providers import run_queries
+    from providers.adapters import run_queries
 
     run_queries.names_same_run = lambda named, requested: True
 
 
 def _fail_empty_at_once() -> None:
-    from providers import interim
+    from providers.calls import interim
 
     interim.has_waited_for_output = lambda call, now: True
 

@@ -47,11 +47,12 @@ SKEW = timedelta(seconds=5)
 
 def install() -> None:
     """What is a constant of the product, since nobody ever sets it."""
-    from jobs import engine, leases, saving
-    from providers import lost
+    from jobs.engine import advance, leases
+    from jobs.pictures import saving
+    from providers import recovery
 
-    lost.SKEW = SKEW
+    recovery.SKEW = SKEW
     leases.DEATH_DELAYS = (1, 2, 4, 8)
     saving.FETCH_DELAYS = (1, 1, 2)  # type: ignore[assignment]
     saving.STORE_DELAYS = (1, 1, 2)  # type: ignore[assignment]
-    engine.RETRY_AFTER_OUTAGE = timedelta(seconds=1)
+    advance.RETRY_AFTER_OUTAGE = timedelta(seconds=1)

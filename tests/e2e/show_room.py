@@ -126,7 +126,7 @@ def furnish() -> dict[str, dict]:
     """Write the rows; what there is to see, and a session for each who sees it."""
     from django.utils import timezone
 
-    from jobs.models import Heartbeat
+    from jobs.core.models import Heartbeat
 
     now = timezone.now()
     # Far ahead, as if the workers and the ticker lived while the pages are looked at.
@@ -209,7 +209,7 @@ def _sights_of_ben(now) -> dict[str, Sight]:
 
 def _sights_of_cy(now) -> dict[str, Sight]:
     """Whose gallery has more than a page of ends."""
-    from jobs.views.gallery import A_PAGE
+    from jobs.web.views.gallery import A_PAGE
     from tests import rows
 
     account = _account_of("cy", "paid", now)

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from jobs.views.gallery import A_PAGE
+from jobs.web.views.gallery import A_PAGE
 
 pytestmark = [pytest.mark.chromium, pytest.mark.site]
 

@@ -7,7 +7,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import OperationalError
 from django.test import RequestFactory
 
-from jobs.views import errors
+from jobs.web.views import errors
 from tests.e2e.show_room import ShowRoom
 
 GOOD = {"prompt": "A green kite", "aspect_ratio": "1:1", "fault": "ok"}

@@ -14,10 +14,10 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from jobs import heartbeats
-from jobs.models import Heartbeat, Job
+from jobs.core.models import Heartbeat, Job
+from jobs.engine import heartbeats
 from jobs.people.visitors import COOKIE, COOKIE_SALT
-from jobs.ticker import Ticker
+from jobs.processes.ticker import Ticker
 from tests import rows
 from tests.site_process import wait_until
 

@@ -14,10 +14,10 @@ from tests.quotas.contenders import run_together
 # After the line above, which sets Django up.
 from django.contrib.auth.models import User  # isort: skip
 
-from jobs.models import Job
-from jobs.ordering import PictureOrder, order_picture
+from jobs.core.models import Job
 from jobs.people.sign_in import bring_along
-from providers.registry import Offer
+from jobs.pictures.orders import PictureOrder, order_picture
+from providers.adapters.registry import Offer
 from quotas.accounts import account_of_user, account_of_visitor, ensure_saved
 from quotas.ledger import settle
 from quotas.models import Attempt

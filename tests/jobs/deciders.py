@@ -21,11 +21,14 @@ from tests.jobs.searchers import LATER, LOST, OFFER, lose, run_of
 # After the line above, which sets Django up.
 from django.contrib.auth.models import User  # isort: skip
 
-from jobs import audit, leases, outcomes, ticker
-from jobs.models import Event, StaffAction, Stage
-from jobs.staff import Decision, Refused, attach, check_now, give_back, resume
-from providers.answers import Artifact, Done
-from providers.models import Call
+from jobs import outcomes
+from jobs.core.models import Event, StaffAction, Stage
+from jobs.engine import leases
+from jobs.ops import audit
+from jobs.processes import ticker
+from jobs.staff.decisions import Decision, Refused, attach, check_now, give_back, resume
+from providers.calls.models import Call
+from providers.calls.outcomes import Artifact, Done
 from quotas.accounts import account_named, ensure_saved
 from tests import rows
 from tests.quotas.contenders import NOW, run_together

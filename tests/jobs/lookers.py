@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from tests.quotas.contenders import run_together
 
 # After the line above, which sets Django up.
-from jobs.telling import alarm_posts, alarms  # isort: skip
+from jobs.alerts import alert_delivery, watch  # isort: skip
 from quotas.models import Alert, AlertKind
 
 NOW = datetime(2026, 3, 14, 12, tzinfo=UTC)
@@ -20,14 +20,14 @@ PROCESSES = 4
 
 
 def main() -> None:
-    alarms.WATCHES = {AlertKind.SPEND: lambda now: map(alarms.Trouble, map(str, range(TROUBLES)))}
+    watch.WATCHES = {AlertKind.SPEND: lambda now: map(watch.Trouble, map(str, range(TROUBLES)))}
     json.dump(run_together(*[look] * PROCESSES), sys.stdout)
 
 
 def look() -> dict:
     """Without the duty, which would let one of them look."""
-    alarms.look(NOW)
-    alarm_posts.send_due(NOW)
+    watch.look(NOW)
+    alert_delivery.send_due(NOW)
     return {"alerts": Alert.objects.count()}
 
 

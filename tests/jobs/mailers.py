@@ -13,8 +13,8 @@ from tests.quotas.contenders import run_together
 # After the line above, which sets Django up.
 from django.contrib.auth.models import User  # isort: skip
 
-from jobs.models import Job
-from jobs.telling import notices
+from jobs.core.models import Job
+from jobs.notifications import notices
 from quotas import accounts
 from quotas.models import Account, Plan
 from tests import rows
@@ -39,7 +39,10 @@ def main() -> None:
 def send_all(jobs: list[Job]) -> dict:
     """Each of them has found every mail due before another was at work."""
     fates = [notices.send(job, NOW) for job in jobs]
-    return {"found": len(jobs), "sent": sum(fate is notices.Fate.POSTED for fate in fates)}
+    return {
+        "found": len(jobs),
+        "sent": sum(fate is notices.DeliveryResult.POSTED for fate in fates),
+    }
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ from django.conf import settings
 from tests.quotas.contenders import NOW, run_together  # sets Django up
 
 # isort: split
-from jobs.models import Job
-from jobs.ordering import PictureOrder, order_picture
-from providers.registry import Offer
+from jobs.core.models import Job
+from jobs.pictures.orders import PictureOrder, order_picture
+from providers.adapters.registry import Offer
 from quotas.models import Account, Newcomer, Plan
 
 SEATS = 30

@@ -17,16 +17,17 @@ from tests.quotas.contenders import NOW, run_together
 # After the line above, which sets Django up.
 from django.conf import settings  # isort: skip
 
-from jobs import changes, outcomes
-from jobs.models import Event, Job
-from jobs.ordering import PictureOrder, order_picture
-from jobs.searches import follow
-from jobs.states import JobState
-from jobs.works import work_of
-from providers import ledger
-from providers.answers import Accepted, Listing, Run, Unknown, Why
-from providers.models import Call
-from providers.registry import Offer
+from jobs import outcomes
+from jobs.core import transitions
+from jobs.core.models import Event, Job
+from jobs.core.states import JobState
+from jobs.core.works import work_of
+from jobs.engine.recovery import follow
+from jobs.pictures.orders import PictureOrder, order_picture
+from providers.adapters.registry import Offer
+from providers.calls import ledger
+from providers.calls.models import Call
+from providers.calls.outcomes import Accepted, Cause, Listing, Run, Unknown
 from quotas.accounts import account_named
 
 LOST = 24
@@ -59,10 +60,10 @@ def lose(number: int, offer: Offer) -> Call:
     account = account_named("operator")
     job = order_picture(account=account, order=order, form_key=f"form {number}", now=at)
     assert isinstance(job, Job)
-    changes.move(job.pk, JobState.RUNNING, event="sent", now=at)
+    transitions.apply(job.pk, JobState.RUNNING, event="sent", now=at)
     call = ledger.open_call(work=work_of(job.pk), offer=offer, now=at)
     assert call
-    return outcomes.apply(call, Unknown(Why("transport", rule="lost")), at).call
+    return outcomes.apply(call, Unknown(Cause("transport", rule="lost")), at).call
 
 
 def run_of(call: Call) -> Run:

@@ -8,10 +8,11 @@ import json
 import sys
 from datetime import UTC, datetime, timedelta
 
+# After the line above, which sets Django up.
+from jobs.core import transitions
 from tests.quotas.contenders import run_together
 
-# After the line above, which sets Django up.
-from jobs import changes, housekeeping  # isort: skip
+from jobs.ops import housekeeping  # isort: skip
 from quotas import accounts
 from tests.jobs.tidying import failed_unnamed
 
@@ -25,7 +26,7 @@ def main() -> None:
     for _ in range(JOBS):
         job = failed_unnamed(operator, NOW)
         for _ in range(3):
-            changes.note(job.pk, event="fetch_failed", now=NOW)
+            transitions.record_event(job.pk, event="fetch_failed", now=NOW)
     housekeeping.BATCH = 4
     json.dump(run_together(*[tidy] * PROCESSES), sys.stdout)
 

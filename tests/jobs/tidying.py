@@ -3,10 +3,10 @@
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from jobs import audit
-from jobs.housekeeping import tidy
-from jobs.models import Job
-from providers.answers import Failed, Why
+from jobs.core.models import Job
+from jobs.ops import audit
+from jobs.ops.housekeeping import tidy
+from providers.calls.outcomes import Cause, Failed
 from quotas.models import Account
 from tests import rows
 
@@ -16,7 +16,7 @@ YEARS = timedelta(days=800)
 
 def failed_unnamed(account: Account, at: datetime) -> Job:
     """Billed without a picture, in the answer to its submit: no id was ever heard of."""
-    said = Failed(Why("no_output", rule="no_output"), Decimal("5.00"))
+    said = Failed(Cause("no_output", rule="no_output"), Decimal("5.00"))
     return rows.news(rows.sending(account, at), said, at + 2 * rows.SECOND)
 
 

@@ -3,18 +3,27 @@
 from datetime import datetime
 from decimal import Decimal
 
-from providers import ledger
-from providers.answers import Accepted, Artifact, Done, Failed, News, Rejected, Unknown, Why
-from providers.models import Call
-from providers.registry import Offer
+from providers.adapters.registry import Offer
+from providers.calls import ledger
+from providers.calls.models import Call
+from providers.calls.outcomes import (
+    Accepted,
+    Artifact,
+    Cause,
+    Done,
+    Failed,
+    Outcome,
+    Rejected,
+    Unknown,
+)
 
 OFFER = Offer("polza", "google/gemini-2.5-flash-image")
-NEWS: dict[str, News] = {
+NEWS: dict[str, Outcome] = {
     "accepted": Accepted("gen_news"),
     "done": Done((Artifact(url="https://pictures.test/1.png"),), Decimal(5)),
-    "failed": Failed(Why("provider", code="BAD_GATEWAY"), Decimal(2)),
-    "rejected": Rejected(Why("auth", rule="refused", http=401)),
-    "unknown": Unknown(Why("transport", rule="lost")),
+    "failed": Failed(Cause("provider", code="BAD_GATEWAY"), Decimal(2)),
+    "rejected": Rejected(Cause("auth", rule="refused", http=401)),
+    "unknown": Unknown(Cause("transport", rule="lost")),
 }
 WAY_TO = {
     "sending": [],

@@ -8,10 +8,11 @@ import pytest
 import trustme
 from urllib3.util import connection as urllib3_connection
 
-from providers import http, run_queries
-from providers.accounts import ProviderAccount
-from providers.base import PictureRequest
-from providers.polza import Polza
+from providers.adapters import run_queries
+from providers.adapters.accounts import ProviderAccount
+from providers.adapters.base import PictureRequest
+from providers.adapters.polza.adapter import Polza
+from providers.wire import http
 from tests.providers.scripted import ScriptedServer
 
 PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")

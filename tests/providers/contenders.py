@@ -17,11 +17,12 @@ django.setup()
 from django.conf import settings  # noqa: E402
 from django.db import connection, transaction  # noqa: E402
 
-from providers import gates, ledger  # noqa: E402
-from providers.gates import Closed  # noqa: E402
-from providers.models import Call, Gate  # noqa: E402
-from providers.pool import Candidate  # noqa: E402
-from providers.registry import Offer  # noqa: E402
+from providers.adapters.registry import Offer  # noqa: E402
+from providers.calls import ledger  # noqa: E402
+from providers.calls.models import Call, Gate  # noqa: E402
+from providers.routing import gates  # noqa: E402
+from providers.routing.gates import Closed  # noqa: E402
+from providers.routing.pool import Candidate  # noqa: E402
 from tests.providers.calls import NEWS, OFFER, call_in  # noqa: E402
 from tests.quotas.contenders import NOW, run_together  # noqa: E402
 

@@ -13,9 +13,9 @@ django.setup()
 
 from django.db import connection  # noqa: E402
 
-from providers import hooks  # noqa: E402
-from providers.models import Call, Hook  # noqa: E402
-from providers.webhooks import Hint  # noqa: E402
+from providers.calls.models import Call, Hook  # noqa: E402
+from providers.webhooks import store as hooks  # noqa: E402
+from providers.webhooks.verifiers import WebhookNotice  # noqa: E402
 from tests.providers.calls import call_in  # noqa: E402
 from tests.quotas.contenders import NOW, run_together  # noqa: E402
 
@@ -34,7 +34,7 @@ def main() -> None:
 
 def bring_each(ids: list[int]) -> dict:
     calls = Call.objects.filter(pk__in=ids).order_by("pk")
-    new = [call.pk for call in calls if hooks.store(call, Hint("gen_1"), b"{}", NOW)]
+    new = [call.pk for call in calls if hooks.store(call, WebhookNotice("gen_1"), b"{}", NOW)]
     return {"new": new, "usable": connection.is_usable()}
 
 

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from providers import hooks, ledger, lost, registry, run_queries, submits
-from providers.accounts import ProviderAccount
-from providers.answers import Artifact, Done, NoAnswer, Running
-from providers.base import (
+from providers import recovery, submits
+from providers.adapters import registry, run_queries
+from providers.adapters.accounts import ProviderAccount
+from providers.adapters.base import (
     AnswersAtOnce,
     ListsRuns,
     PictureRequest,
@@ -18,9 +18,12 @@ from providers.base import (
     SubmitsRuns,
     ignore_id,
 )
-from providers.models import Call
-from providers.polza import Polza
-from providers.registry import Offer
+from providers.adapters.polza.adapter import Polza
+from providers.adapters.registry import Offer
+from providers.calls import ledger
+from providers.calls.models import Call
+from providers.calls.outcomes import Artifact, Done, NoAnswer, Running
+from providers.webhooks import store
 from tests.fakes import FakeProvider
 
 SOON = timedelta(minutes=1)
@@ -50,9 +53,9 @@ def bare(monkeypatch, settings):
     )
     settings.PROVIDER_ACCOUNTS = settings.PROVIDER_ACCOUNTS | {"bare": account}
     settings.PUBLIC_URL = "https://pictures.example.org"
-    registry.provider_named.cache_clear()
+    registry.find_provider.cache_clear()
     yield account
-    registry.provider_named.cache_clear()
+    registry.find_provider.cache_clear()
 
 
 def test_polza_submits_polls_lists_and_reports():
@@ -91,12 +94,12 @@ def test_a_poll_names_the_model_of_the_call(fake):
 
 def test_no_lost_call_is_looked_for_where_there_is_no_list(bare):
     call = Call(provider="bare", model="brush", key_mark=bare.key_mark, sent_at=timezone.now())
-    assert lost.why_not_to_ask(call) == "no_list"
+    assert recovery.why_not_to_ask(call) == "no_list"
 
 
 def test_an_address_for_reports_is_given_only_where_reports_exist(bare, fake):
-    assert hooks.address_of(Call(provider="bare", hook_token="t")) == ""
-    assert hooks.address_of(Call(provider="fake", hook_token="t")).endswith("/hooks/fake/t/")
+    assert store.address_of(Call(provider="bare", hook_token="t")) == ""
+    assert store.address_of(Call(provider="fake", hook_token="t")).endswith("/hooks/fake/t/")
 
 
 @pytest.mark.django_db

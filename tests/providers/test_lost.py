@@ -8,17 +8,26 @@ import time_machine
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from providers import ledger
-from providers.answers import Accepted, Failed, Listing, NoAnswer, Rejected, Run, Unknown, Why
-from providers.lost import SKEW, WIDE, CannotTell, Found, NotExecuted, find_lost, spans_of
-from providers.models import Call, Restore
-from providers.registry import Offer
+from providers.adapters.registry import Offer
+from providers.calls import ledger
+from providers.calls.models import Call, Restore
+from providers.calls.outcomes import (
+    Accepted,
+    Cause,
+    Failed,
+    Listing,
+    NoAnswer,
+    Rejected,
+    Run,
+    Unknown,
+)
+from providers.recovery import SKEW, WIDE, CannotTell, Found, NotExecuted, find_lost, spans_of
 from tests.providers.calls import OFFER, open_call
 
 pytestmark = pytest.mark.django_db
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
-LOST = Unknown(Why("transport", rule="lost"))
+LOST = Unknown(Cause("transport", rule="lost"))
 
 
 @pytest.fixture(autouse=True)
@@ -92,7 +101,7 @@ def test_a_run_of_another_call_is_no_run_of_this_one(lose, listed):
 
 def test_an_id_of_a_call_that_ended_is_taken_too(lose, listed, now):
     ended = lose(1, Accepted("gen_2"))
-    ledger.record(call_id=ended.pk, news=Failed(Why("provider")), now=now)
+    ledger.record(call_id=ended.pk, news=Failed(Cause("provider")), now=now)
     assert tell(lose(), listed(1, 2)) == Found("gen_1")
 
 
@@ -108,7 +117,7 @@ def test_a_call_of_another_model_is_no_rival(lose, listed):
 
 @pytest.mark.parametrize("rule", ["never_connected", "overslept", "too_many", "refused"])
 def test_what_surely_never_ran_is_no_rival(lose, listed, rule):
-    lose(0, Rejected(Why("transport", rule=rule)))
+    lose(0, Rejected(Cause("transport", rule=rule)))
     assert tell(lose(), listed(1)) == Found("gen_1")
 
 
@@ -145,11 +154,11 @@ def test_two_lost_and_two_runs_are_nobodys(lose, listed):
     "news",
     [
         LOST,
-        Rejected(Why("provider", rule="own_enqueue_error", http=500)),
-        Rejected(Why("provider", rule="gateway_error", http=502)),
-        Rejected(Why("provider", rule="unclear_4xx", http=409)),
-        Rejected(Why("transport", rule="not_executed")),
-        Failed(Why("provider")),
+        Rejected(Cause("provider", rule="own_enqueue_error", http=500)),
+        Rejected(Cause("provider", rule="gateway_error", http=502)),
+        Rejected(Cause("provider", rule="unclear_4xx", http=409)),
+        Rejected(Cause("transport", rule="not_executed")),
+        Failed(Cause("provider")),
     ],
     ids=lambda news: news.why.rule or "failed",
 )
@@ -164,7 +173,7 @@ def test_a_call_that_was_given_up_is_a_rival(lose, listed, now):
 
 
 def test_a_refused_call_of_which_a_result_came_is_a_rival(lose, listed, now):
-    refused = lose(5, Rejected(Why("input", rule="refused", http=400)))
+    refused = lose(5, Rejected(Cause("input", rule="refused", http=400)))
     Call.objects.filter(pk=refused.pk).update(late_outcome="succeeded", late_at=now)
     assert tell(lose(), listed(1)) == "ambiguous"
 
@@ -211,7 +220,7 @@ def test_an_account_that_is_gone_is_not_asked(lose, listed, settings):
 
 
 def test_a_list_that_failed_proves_nothing(lose):
-    assert tell(lose(), NoAnswer(Why("provider", http=500))) == "list_failed"
+    assert tell(lose(), NoAnswer(Cause("provider", http=500))) == "list_failed"
 
 
 @pytest.mark.parametrize("runs", [(), (1,)])

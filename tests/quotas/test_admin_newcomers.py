@@ -7,7 +7,7 @@ from django.test.utils import CaptureQueriesContext
 
 from quotas.accounts import account_of_visitor, ensure_saved
 from quotas.models import Newcomer
-from quotas.newcomers import take_seat
+from quotas.new_visitors import take_seat
 
 LIST = "/admin/quotas/newcomer/"
 

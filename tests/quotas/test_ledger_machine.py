@@ -23,7 +23,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from quotas import accounts, ledger, moving
+from quotas import account_merge, accounts, ledger
 from quotas.models import Account, Allowance, Attempt, Grant, Plan
 from quotas.states import AttemptState
 from tests.quotas.plain_ledger import Model, Row, Spender
@@ -193,7 +193,7 @@ class Ledger(RuleBasedStateMachine):
             self.bring_along(visitors[pick % len(visitors)], self.users[number])
 
     def bring_along(self, visitor: Spender, user: User) -> None:
-        account = moving.account_for(visitor=visitor.visitor, user=user, now=self.now)
+        account = account_merge.account_for(visitor=visitor.visitor, user=user, now=self.now)
         into = self.follow_sign_in(visitor, account)
         for attempt in Attempt.objects.filter(account__moved_to=account).order_by("pk"):
             moved = ledger.move(attempt_id=attempt.pk, to=account, now=self.now)

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 
 from quotas.accounts import account_of_visitor, ensure_saved
 from quotas.models import Newcomer
-from quotas.newcomers import TAKE_SQL, forgettable, has_room, take_seat
+from quotas.new_visitors import TAKE_SQL, forgettable, has_room, take_seat
 
 HERE, THERE = "192.0.2.1", "2001:db8:1:2::/64"
 

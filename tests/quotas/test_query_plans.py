@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from quotas.ledger import BALANCE_SQL, RESERVE_SQL
-from quotas.spenders import SPENDING_SQL
+from quotas.top_accounts import SPENDING_SQL
 from tests.databases import postgres_copy
 
 NOW = datetime(2026, 3, 14, 12)

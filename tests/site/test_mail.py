@@ -10,9 +10,9 @@ pytestmark = pytest.mark.site
 ORDER = """
 from django.contrib.auth.models import User
 from django.utils import timezone
-from jobs.telling import notices
-from jobs.ordering import PictureOrder, order_picture
-from providers.registry import offers
+from jobs.notifications import notices
+from jobs.pictures.orders import PictureOrder, order_picture
+from providers.adapters.registry import offers
 from quotas import accounts
 ana = User.objects.create(username="ana", email="ana@example.org")
 for number in range(3):

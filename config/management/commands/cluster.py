@@ -14,7 +14,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: object) -> None:
         from config.supervisor.cluster import Cluster, use_fork
-        from jobs import heartbeats, schedules
+        from jobs.engine import heartbeats, schedules
         from quotas.identity import read_site_id
 
         use_fork()

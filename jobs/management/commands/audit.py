@@ -9,8 +9,9 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError
 from django.utils import timezone
 
-from jobs import audit, outages
 from jobs.database.file import UnusableFile, check_file, database_file
+from jobs.engine import outages
+from jobs.ops import audit
 
 
 class Command(BaseCommand):

@@ -7,9 +7,8 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from jobs.people import deletion
+from jobs.people import deletion, deletion_texts
 from jobs.people.deletion import Decider
-from jobs.words import leaving
 
 
 class Command(BaseCommand):
@@ -29,9 +28,9 @@ class Command(BaseCommand):
         if user is None:
             raise CommandError("there is no user of this name")
         had = deletion.belongings_of([user])
-        self._say("Can be removed:", leaving.what_can_go(had))
-        self._say("Stays for good, without a name:", leaving.what_stays(had))
-        self._say("On its way:", leaving.what_happens(had))
+        self._say("Can be removed:", deletion_texts.what_can_go(had))
+        self._say("Stays for good, without a name:", deletion_texts.what_stays(had))
+        self._say("On its way:", deletion_texts.what_happens(had))
         if not options["yes"]:
             self.stdout.write("Nothing was changed. With --yes it is done.")
             return

@@ -12,11 +12,11 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from jobs import heartbeats, leases, outages
-from jobs.commandline import NotOrdered, OrderInDoubt, order_from
-from jobs.models import Job
-from jobs.reports import report_of, report_of_new, report_of_none
-from jobs.states import JobState
+from jobs.core.models import Job
+from jobs.core.states import JobState
+from jobs.engine import heartbeats, leases, outages
+from jobs.pictures.cli import NotOrdered, OrderInDoubt, order_from
+from jobs.pictures.reports import report_of, report_of_new, report_of_none
 from jobs.words import wording
 from quotas import accounts
 

@@ -8,8 +8,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from jobs import heartbeats, smoke
-from providers.models import SmokeTest
+from jobs.engine import heartbeats
+from jobs.pictures import smoke
+from providers.calls.models import SmokeTest
 
 LOOK_EVERY = 0.3
 

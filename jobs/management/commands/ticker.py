@@ -7,7 +7,7 @@ import threading
 from django.core.management.base import BaseCommand
 from django.db import DatabaseError
 
-from jobs.ticker import Ticker
+from jobs.processes.ticker import Ticker
 
 
 class Command(BaseCommand):

@@ -7,7 +7,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 from django.utils import timezone
 
-from jobs import housekeeping, outages
+from jobs.engine import outages
+from jobs.ops import housekeeping
 
 
 class Command(BaseCommand):

@@ -2,8 +2,8 @@
 
 import uuid
 
-from jobs.works import work_of
-from providers.models import CallDay, Gate, Hook, SmokeTest
+from jobs.core.works import work_of
+from providers.calls.models import CallDay, Gate, Hook, SmokeTest
 from tests.jobs.damages.planting import (
     YEAR,
     calls,

@@ -6,7 +6,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import F
 
-from jobs.models import Event, Job, Lease, StaffAction
+from jobs.core.models import Event, Job, Lease, StaffAction
 from tests.jobs.damages.planting import (
     YEAR,
     damage,

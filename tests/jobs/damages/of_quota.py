@@ -5,7 +5,7 @@ from datetime import timedelta
 from django.db import models
 from django.db.models import CharField, F, ForeignKey
 
-from jobs.models import Job
+from jobs.core.models import Job
 from quotas.models import (
     Account,
     Alert,

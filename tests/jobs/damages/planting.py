@@ -12,10 +12,10 @@ from datetime import timedelta
 from django.db import connection
 from django.db.models import BaseConstraint, Field, Model, QuerySet
 
-from jobs.audit import rules
-from jobs.models import Job, Stage
-from jobs.works import work_of
-from providers.models import Call
+from jobs.core.models import Job, Stage
+from jobs.core.works import work_of
+from jobs.ops.audit import rules
+from providers.calls.models import Call
 from quotas.models import Attempt
 
 YEAR = timedelta(days=365)

@@ -6,7 +6,9 @@ from itertools import count
 
 import pytest
 
-from providers.answers import (
+from providers.adapters.base import PictureRequest
+from providers.adapters.sandbox import SandboxPolza
+from providers.calls.outcomes import (
     Accepted,
     Done,
     Failed,
@@ -17,9 +19,7 @@ from providers.answers import (
     Running,
     Unknown,
 )
-from providers.base import PictureRequest
 from providers.sandbox.faults import FAULTS
-from providers.sandbox_polza import SandboxPolza
 from tests.site_process import wait_until
 
 # These answers never come: it is our own patience that ends.

@@ -1,0 +1,184 @@
+"""Telling people of open alerts: by e-mail to ALERT_EMAILS and as a small JSON to ALERT_URL.
+
+    due_at ──take: compare-and-set──> sent_at ──send, outside of any transaction──> fate
+                                         └──given back where it surely did not arrive──> due_at
+
+At most once an opening and a channel: a process that dies between mark and sending loses the
+message, while the alert stands in the admin. It is tried again after growing delays, and no more
+once the alert has closed. What is sent is the alert's own words, which hold no key and no prompt.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.db.models import F
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from jobs.engine.outages import outlast
+from jobs.notifications import mailing
+from jobs.notifications.mailing import DeliveryResult
+from providers.wire.http import WIRE_ERRORS, Client, innermost
+from quotas.models import Alert
+
+log = logging.getLogger(__name__)
+
+POST_WITHIN = 10
+RUN_LASTS = 30
+MOST_AT_ONCE = 50
+# By each channel: one whose server hangs holds up no other.
+MOST_SENDING = 4
+
+
+def mail(alert: Alert) -> DeliveryResult:
+    message = EmailMessage(
+        subject=_("Alert: %(what)s · Counterfoil") % {"what": _title(alert)},
+        body="\n\n".join(filter(None, [_title(alert), alert.words, _since(alert), _address()])),
+        to=settings.ALERT_EMAILS,
+        headers=mailing.headers(f"alert.{alert.pk}"),
+    )
+    return mailing.post(message, f"alert {alert.pk}")
+
+
+def post(alert: Alert) -> DeliveryResult:
+    """Once, without a redirect and within ten seconds in all. Its address may be a secret. The
+    status says all, so the body is left unread."""
+    with Client() as client:
+        url, facts = settings.ALERT_URL, _facts(alert)
+        try:
+            with client.open("POST", url, total=POST_WITHIN, json=facts) as response:
+                status = response.status_code
+        except WIRE_ERRORS as exc:
+            if not client.wire.connected:
+                log.warning("ALERT_URL was not reached: %s", innermost(exc))
+                return DeliveryResult.UNREACHABLE
+            log.warning(
+                "Alert %s may be lost on its way to ALERT_URL: %s", alert.pk, innermost(exc)
+            )
+            return DeliveryResult.POSTED
+    if 200 <= status < 300:
+        return DeliveryResult.POSTED
+    log.warning("ALERT_URL refused alert %s: HTTP %s", alert.pk, status)
+    return DeliveryResult.REFUSED
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One way to tell, with the columns of its own marks."""
+
+    name: str
+    send: Callable[[Alert], DeliveryResult]
+    sent_at: str
+
+    def due(self, now: datetime):
+        due = Alert.objects.open().filter(**{f"{self.name}_due_at__lte": now})
+        return due.order_by("opened_at", "pk")
+
+    def take(self, alert: Alert, now: datetime) -> bool:
+        """False when another process sends it, or it has closed."""
+        marks = {f"{self.name}_due_at": None, self.sent_at: now}
+        return self.due(now).filter(pk=alert.pk).order_by().update(**marks) == 1
+
+    def follow(self, alert: Alert, fate: DeliveryResult, taken_at: datetime) -> None:
+        """Due again later, unless it arrived or may have."""
+        if fate is DeliveryResult.POSTED:
+            return
+        count = f"{self.name}_tries"
+        again_at = mailing.again_at(getattr(alert, count), taken_at)
+        if again_at is None:
+            log.error("Telling of alert %s by %s is given up", alert.pk, self.name)
+        mine = Alert.objects.filter(**{"pk": alert.pk, self.sent_at: taken_at})
+        mine.update(**{self.sent_at: None, f"{self.name}_due_at": again_at, count: F(count) + 1})
+
+
+CHANNELS = (Channel("mail", mail, "mailed_at"), Channel("post", post, "posted_at"))
+
+
+def send_due(now: datetime) -> None:
+    """All that is due, one by one, within half a minute. For a worker."""
+    end = time.monotonic() + RUN_LASTS
+    for channel in CHANNELS:
+        for alert in channel.due(now)[:MOST_AT_ONCE]:
+            if time.monotonic() > end:
+                return
+            if channel.take(alert, now):
+                follow = partial(channel.follow, alert, _send_safely(channel, alert), now)
+                outlast(follow)
+
+
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(MOST_SENDING * len(CHANNELS), thread_name_prefix="post")
+
+
+@dataclass
+class Posts:
+    """The ticker's way: threads of their own, which keep none from asking about calls, send and
+    touch no row; its main thread marks and notes. What is marked is sent at once, so that a death
+    loses few."""
+
+    pool: ThreadPoolExecutor = field(default_factory=_threads)
+    sending: dict[Future[DeliveryResult], tuple[Channel, Alert, datetime]] = field(
+        default_factory=dict
+    )
+
+    def start(self, now: datetime) -> None:
+        for channel in CHANNELS:
+            for alert in channel.due(now)[: self._room_of(channel)]:
+                if channel.take(alert, now):
+                    future = self.pool.submit(_send_safely, channel, alert)
+                    self.sending[future] = (channel, alert, now)
+
+    def collect(self) -> None:
+        for future in [future for future in self.sending if future.done()]:
+            channel, alert, taken_at = self.sending[future]
+            channel.follow(alert, future.result(), taken_at)
+            # Only now: where the database is away it is followed in a later round.
+            del self.sending[future]
+
+    def close(self) -> None:
+        self.pool.shutdown(wait=False)
+
+    def _room_of(self, channel: Channel) -> int:
+        return MOST_SENDING - sum(taken is channel for taken, _, _ in self.sending.values())
+
+
+def _send_safely(channel: Channel, alert: Alert) -> DeliveryResult:
+    try:
+        return channel.send(alert)
+    except Exception as exc:  # noqa: BLE001  the pool: whether it went out cannot be told
+        log.error("Alert %s may be lost by %s: %s", alert.pk, channel.name, type(exc).__name__)
+        return DeliveryResult.POSTED
+
+
+def _title(alert: Alert) -> str:
+    return f"{alert.get_kind_display()}: {alert.subject}"
+
+
+def _since(alert: Alert) -> str:
+    opened = f"{timezone.localtime(alert.opened_at, timezone.get_default_timezone()):%d %b %H:%M}"
+    return _("Since %(at)s UTC. No other message follows before it is over.") % {"at": opened}
+
+
+def _address() -> str:
+    return settings.PUBLIC_URL and settings.PUBLIC_URL + reverse("admin:quotas_alert_changelist")
+
+
+def _facts(alert: Alert) -> dict[str, object]:
+    """`text` is what chat rooms show; `id` tells one that came twice after all."""
+    return {
+        "id": alert.pk,
+        "text": ". ".join(filter(None, [_title(alert), alert.words])),
+        "kind": alert.kind,
+        "subject": alert.subject,
+        "words": alert.words,
+        "opened_at": alert.opened_at.isoformat(),
+        "site": settings.PUBLIC_URL,
+    }

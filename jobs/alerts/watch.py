@@ -1,0 +1,273 @@
+"""What opens and closes the alerts of staff: one look at the rows, each minute.
+
+    ticker ────────┐                     ┌──> open_alert       new, or seen again
+                   ├──> look ──> watches ┤
+    schedule ──────┘                     └──> close_all_but    what is over
+
+A watch is a pure question: what is wrong at this instant? Whoever is alive looks, so that the
+silence of one is told by the other; the duty lets one of them look a minute. What happens once,
+and does not last, stays open for a while: a contradiction for a day, a missed deadline for an hour.
+"""
+
+import logging
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.conf import settings
+from django.db import DatabaseError
+from django.db.models import Count, F, Min, Q
+from django.utils.translation import gettext as _
+
+from jobs.alerts import allowances
+from jobs.core.models import Stage, UnreadResult
+from jobs.engine import copies, heartbeats, leases, poll_answers
+from jobs.pictures import saving, smoke
+from providers.adapters.registry import fallback_offers, known_names, offers
+from providers.calls import money
+from providers.calls.models import Call, Gate, SmokeTest
+from providers.routing import gates
+from quotas import alerts
+from quotas.ledger import utc_day
+from quotas.models import Alert, AlertKind, Unmeasured
+from quotas.states import WhyUnmeasured
+
+log = logging.getLogger(__name__)
+
+DUTY = "alarms"
+LOOK_EVERY = timedelta(seconds=50)
+DOUBT_LASTS = timedelta(hours=1)
+MISSED_LATELY = timedelta(hours=1)
+SHUT_LASTS = timedelta(minutes=5)
+OTHER_RUN_LASTS = timedelta(minutes=10)
+CONTRADICTION_LASTS = timedelta(days=1)
+# A little more than each process takes to tell again.
+UNMEASURED_LASTS = timedelta(seconds=150)
+# A result that is fetched at all is mostly fetched by the third or fourth try.
+SAVED_WITHIN = timedelta(minutes=10)
+MOST_TOLD = 100
+STEPS = (50, 80, 100)
+
+
+@dataclass(frozen=True)
+class Trouble:
+    subject: str
+    words: str = ""
+
+
+Watch = Callable[[datetime], Iterable[Trouble]]
+
+
+def look_if_due(now: datetime) -> bool:
+    """False when somebody has looked within the minute."""
+    if not leases.take_duty(DUTY, uuid.uuid4(), now, LOOK_EVERY):
+        return False
+    smoke.conclude(now)
+    saving.wake_where_room_is(now)
+    look(now)
+    return True
+
+
+def look(now: datetime) -> None:
+    """A watch that cannot answer leaves its alerts as they are, and stops no other."""
+    for kind, watch in WATCHES.items():
+        try:
+            found = list(watch(now))
+        except DatabaseError:
+            raise
+        except Exception:
+            log.exception("The watch for %s cannot tell", kind)
+            continue
+        for trouble in found:
+            alerts.open_alert(kind=kind, subject=trouble.subject, words=trouble.words, now=now)
+        alerts.close_all_but(kind, [trouble.subject for trouble in found], seen_by=now)
+
+
+def in_doubt_for_long(now: datetime) -> Iterator[Trouble]:
+    """From when the answer was due, or the deadline; by provider, however many calls it is."""
+    since = now - DOUBT_LASTS
+    old = Q(state="accepted", deadline_at__lte=since) | (
+        Q(state__in=["unknown", "sending"]) & Q(answer_by__lte=since)
+    )
+    groups = Call.objects.in_doubt(now).filter(old).values("provider").order_by("provider")
+    for group in groups.annotate(many=Count("pk"), oldest=Min("sent_at")):
+        words = _("%(many)s calls, the oldest sent %(at)s UTC") % {
+            "many": group["many"],
+            "at": f"{group['oldest']:%d %b %H:%M}",
+        }
+        yield Trouble(group["provider"], words)
+
+
+def missed_deadlines(now: datetime) -> Iterator[Trouble]:
+    """Of runs that the provider had taken; ended since, or not."""
+    begin = now - MISSED_LATELY
+    missed = Call.objects.filter(
+        Q(ended_at=None) | Q(ended_at__gt=F("deadline_at")),
+        # For the index of a provider's days; the deadline itself has none.
+        provider__in=known_names(),
+        sent_at__gt=begin - 2 * settings.CALL_DEADLINE,
+        sent_at__lte=now,
+        deadline_at__gt=begin,
+        deadline_at__lte=now,
+        accepted_at__lt=F("deadline_at"),
+    )
+    groups = missed.values("provider").order_by("provider")
+    for group in groups.annotate(many=Count("pk")):
+        words = _("%(many)s runs took longer than %(minutes)s minutes") % {
+            "many": group["many"],
+            "minutes": f"{settings.CALL_DEADLINE.total_seconds() / 60:g}",
+        }
+        yield Trouble(group["provider"], words)
+
+
+def refused_providers(now: datetime) -> Iterator[Trouble]:
+    """Also opened and closed at once by the answer itself (`outcomes.follow_submit`)."""
+    for gate in Gate.objects.filter(exhausted_until__isnull=False).order_by("provider"):
+        yield Trouble(gate.provider, gate.why)
+
+
+def shut_providers(now: datetime) -> Iterator[Trouble]:
+    """Pauses that followed each other for minutes (`gates._shut`); one that has run out, and that
+    nobody has tried since, is no trouble. Not those of staff's own hand, and not what is refused
+    for the key or the balance, which is told at once by a kind of its own."""
+    shut = Gate.objects.filter(shut_since__lte=now - SHUT_LASTS, exhausted_until=None)
+    lately = Q(paused_until__gt=now) | Q(since__gt=now - SHUT_LASTS)
+    for gate in shut.filter(lately).exclude(why=gates.STAFF).order_by("provider", "model"):
+        since = f"{gate.shut_since:%d %b %H:%M}"
+        words = _("%(why)s, since %(at)s UTC") % {"why": gate.why, "at": since}
+        yield Trouble(str(gate), words)
+
+
+def answers_about_other_runs(now: datetime) -> Iterator[Trouble]:
+    """Opened by the answer itself; over when none has come for a while."""
+    lately = Gate.objects.filter(other_run_at__gt=now - OTHER_RUN_LASTS, other_run_at__lte=now)
+    for provider in lately.order_by("provider").values_list("provider", flat=True):
+        yield Trouble(provider, poll_answers.words_of_other_run())
+
+
+def old_contradictions(now: datetime) -> Iterator[Trouble]:
+    """They are opened by the news itself; here it is only seen when they have been told enough."""
+    recent = Alert.objects.open().filter(
+        kind=AlertKind.CONTRADICTION, opened_at__gt=now - CONTRADICTION_LASTS
+    )
+    for subject in recent.values_list("subject", flat=True):
+        yield Trouble(subject)
+
+
+def spent_budgets(now: datetime) -> Iterator[Trouble]:
+    """All is spent once not even the cheapest picture fits. The day is the provider's own."""
+    for name, account in sorted(settings.PROVIDER_ACCOUNTS.items()):
+        if account.daily_cap is None:
+            continue
+        limit, currency = account.daily_cap
+        begins, ends = money.day_of(name, now)
+        spent = money.spent_between(name, currency, begins, ends)
+        asked = [offer for offer in (*offers(), *fallback_offers()) if offer.provider == name]
+        full = bool(asked) and all(money.cap_reached(offer, now) for offer in asked)
+        share = 100 if full else 100 * spent / limit
+        words = _("%(spent)s of %(limit)s %(currency)s are spent") % {
+            "spent": _amount(spent),
+            "limit": _amount(limit),
+            "currency": currency,
+        }
+        yield from _steps(name, share, words)
+
+
+def used_allowances(now: datetime) -> Iterator[Trouble]:
+    for use in allowances.in_use(now):
+        yield from _steps(use.name, use.percent, use.words)
+
+
+def silent_parts(now: datetime) -> Iterator[Trouble]:
+    if heartbeats.is_silent("ticker", now):
+        yield Trouble("ticker", _("Nothing is polled and nothing is woken but once a minute."))
+    if heartbeats.is_silent("worker", now):
+        yield Trouble("cluster", _("No worker answers: nothing is generated."))
+
+
+def smoke_tests(now: datetime) -> Iterator[Trouble]:
+    """Of what staff have paused, no test can be good, and none is begun."""
+    for name in sorted(smoke.tested_offers().keys() - gates.paused_by_staff()):
+        words = smoke.trouble_of(SmokeTest.objects.newest_of(name), now)
+        if words:
+            yield Trouble(name, words)
+
+
+STORE_IS_AWAY = {WhyUnmeasured.RAISES, WhyUnmeasured.HANGS, WhyUnmeasured.LIES}
+
+
+def unmeasured_requests(now: datetime) -> Iterator[Trouble]:
+    """The limiter failing open: told by each web process while it lasts, once a minute."""
+    since = now - UNMEASURED_LASTS
+    told = (since, now + UNMEASURED_LASTS)
+    lately = Unmeasured.objects.filter(day__gte=utc_day(since), last_at__range=told)
+    whys = {row.why: row.get_why_display() for row in lately.order_by("why")}
+    if whys:
+        words = [", ".join(map(str, whys.values()))]
+        if whys.keys() & STORE_IS_AWAY:
+            words.append(_("Tries of passwords are counted by each web process meanwhile."))
+        yield Trouble("rate limits", ". ".join(map(str, words)))
+
+
+def running_copy(now: datetime) -> Iterator[Trouble]:
+    """Both sites look for themselves, so the staff of both learn of it."""
+    if copies.copy_was_seen(now):
+        yield Trouble("REDIS_URL", _("Another site with a copy of this database works on it."))
+
+
+def undelivered_results(now: datetime) -> Iterator[Trouble]:
+    """Paid for and made: files and answers that staff must look at, then those that nothing could
+    fetch for a while. The alert ends with the retention of the result."""
+    since = now - settings.RESULT_RETENTION
+    unread = UnreadResult.objects.filter(resolved_at=None, created_at__gt=since)
+    calls = unread.order_by("call").values_list("call__provider", "call").distinct()
+    for provider, call_id in calls[:MOST_TOLD]:
+        words = _("Made, but we cannot read it: deliver it, or give the slot back")
+        yield Trouble(f"{provider} {call_id}", words)
+    late = Stage.objects.unfinished().filter(
+        name="save", created_at__lte=now - SAVED_WITHIN, waiting_since=None
+    )
+    waiting = late.filter(call__unread_results=None).values("call__provider").order_by()
+    for group in waiting.annotate(many=Count("pk"), oldest=Min("created_at")):
+        words = _("%(many)s results cannot be fetched, the oldest since %(at)s UTC") % {
+            "many": group["many"],
+            "at": f"{group['oldest']:%d %b %H:%M}",
+        }
+        yield Trouble(group["call__provider"], words)
+
+
+def full_storage(now: datetime) -> Iterator[Trouble]:
+    """Opened at once by the stage that found no room (`jobs.pictures.saving`)."""
+    waiting = Stage.objects.unfinished().filter(name="save", waiting_since__isnull=False)
+    if waiting.exists():
+        yield Trouble("pictures")
+
+
+WATCHES: dict[AlertKind, Watch] = {
+    AlertKind.IN_DOUBT: in_doubt_for_long,
+    AlertKind.OVERDUE: missed_deadlines,
+    AlertKind.PROVIDER_PAUSED: refused_providers,
+    AlertKind.PROVIDER_SHUT: shut_providers,
+    AlertKind.OTHER_RUN: answers_about_other_runs,
+    AlertKind.CONTRADICTION: old_contradictions,
+    AlertKind.SPEND: spent_budgets,
+    AlertKind.ALLOWANCE: used_allowances,
+    AlertKind.SILENT: silent_parts,
+    AlertKind.SMOKE: smoke_tests,
+    AlertKind.LIMITER: unmeasured_requests,
+    AlertKind.UNREAD: undelivered_results,
+    AlertKind.STORAGE: full_storage,
+    AlertKind.COPY: running_copy,
+}
+
+
+def _steps(name: str, share: Decimal | float, words: str) -> Iterator[Trouble]:
+    for step in STEPS:
+        if share >= step:
+            yield Trouble(f"{name} {step} %", words)
+
+
+def _amount(amount: Decimal) -> str:
+    return f"{amount:.2f}"

@@ -1,0 +1,63 @@
+"""Runs the stages of a job, one after the other, under leases.
+
+    advance: take the stage's lease -> run it -> it waits, ends, or opens the next -> again
+
+A stage is a function of what is in the database and may be run again at any time. An exception
+ends the run, never the worker: the start stays counted and the stage is run again later.
+"""
+
+import logging
+import uuid
+from datetime import timedelta
+
+from django.db import DatabaseError
+from django.utils import timezone
+
+from jobs import outcomes
+from jobs.core import works
+from jobs.core.models import Stage
+from jobs.engine import faultpoints, leases
+from jobs.engine.leases import StageLease
+from jobs.pictures import generate as pictures
+from jobs.pictures import saving
+from providers.calls.models import Call
+
+log = logging.getLogger(__name__)
+
+RETRY_AFTER_OUTAGE = timedelta(seconds=5)
+
+# kind -> stage -> the function that runs it. `run(lease)` gives the lease back or ends the stage.
+PIPELINES = {
+    "image": {"generate": pictures.generate, "save": saving.save},
+}
+
+
+def advance(job_id: uuid.UUID) -> None:
+    """Run the job's due stages until it waits or ends."""
+    while lease := leases.take(job_id, timezone.now()):
+        faultpoints.reach(f"{lease.stage.name}_leased")
+        with leases.kept(lease):
+            _run(lease)
+
+
+def _run(lease: StageLease) -> None:
+    stage = lease.stage
+    try:
+        PIPELINES[stage.job.kind][stage.name](lease)
+    except (DatabaseError, OSError) as exc:
+        log.warning("Stage %s of job %s: %s", stage.name, stage.job_id, type(exc).__name__)
+        leases.release(lease, due_at=timezone.now() + RETRY_AFTER_OUTAGE)
+    except Exception:
+        log.exception("Stage %s of job %s failed", stage.name, stage.job_id)
+        if not fail_hopeless(stage):
+            due_at = timezone.now() + leases.death_delay(stage.tries)
+            leases.release(lease, due_at=due_at, progress=False)
+
+
+def fail_hopeless(stage: Stage) -> bool:
+    """The third death without any call: nothing was sent, so the job fails with its slot back."""
+    if stage.tries < leases.DEATHS_BEFORE_DELAY + 1:
+        return False
+    if Call.objects.of_work(works.work_of(stage.job_id)).exists():
+        return False
+    return outcomes.fail_unsent(stage.job_id, timezone.now(), reason="config")

@@ -1,0 +1,121 @@
+"""Looking for lost submits: the threads ask a provider for its list, the main thread decides.
+
+Lost, without an id ────> runs_between (thread) ──> find_lost ──> apply: accepted or rejected
+                                                             └──> looked at again later
+"""
+
+import logging
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import DatabaseError, transaction
+from django.utils import timezone
+
+from jobs import outcomes
+from jobs.core.models import Job
+from jobs.core.works import job_id_of
+from jobs.engine import poll_answers
+from providers import recovery
+from providers.adapters.run_queries import list_runs
+from providers.calls import ledger as calls
+from providers.calls.models import Call
+from providers.calls.outcomes import Accepted, Cause, NoAnswer, Outcome, Rejected, RunList
+from providers.recovery import CannotTell, Found, NotExecuted, Span
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Search:
+    """One account's calls, by the stretches of time that its list is asked for."""
+
+    provider: str
+    parts: tuple[tuple[Span, list[Call]], ...]
+    started_at: datetime
+
+
+class Searches:
+    """At most one at a time an account: a call that comes meanwhile has its turn at its next
+    look."""
+
+    def __init__(self, pool: Executor) -> None:
+        self.pool = pool
+        self.running: dict[Future[list[RunList]], Search] = {}
+
+    def start(self, wanted: list[Call], now: datetime) -> None:
+        """`wanted` are claimed and have no id. A list that would prove nothing is not asked for."""
+        busy = {search.provider for search in self.running.values()}
+        by_provider: dict[str, list[Call]] = {}
+        for call in wanted:
+            not_asked = recovery.why_not_to_ask(call)
+            if not_asked:
+                _note(call, CannotTell(not_asked))
+            elif call.provider not in busy:
+                by_provider.setdefault(call.provider, []).append(call)
+        for provider, group in by_provider.items():
+            search = Search(provider, tuple(recovery.spans_of(group, now)), now)
+            self.running[self.pool.submit(_ask, search)] = search
+
+    def collect(self) -> None:
+        """Follow the lists that came, one call at a time; a bad row stops no other."""
+        for future in [future for future in self.running if future.done()]:
+            search = self.running.pop(future)
+            for (_, group), listing in zip(search.parts, future.result(), strict=True):
+                _follow_provider(search, listing)
+                for call in group:
+                    _follow_alone(call, listing)
+
+
+def follow(call: Call, listing: RunList, now: datetime) -> None:
+    """What is found is polled like any other; what was not executed gives its slot back, or
+    another provider is asked."""
+    verdict = recovery.find_lost(call, listing)
+    if isinstance(verdict, CannotTell):
+        _note(call, verdict)
+        return
+    with transaction.atomic():
+        # Under the job's lock: what ended or was heard of since it was read is left alone.
+        Job.objects.select_for_update().get(pk=job_id_of(call.work))
+        if Call.objects.get(pk=call.pk).is_lost:
+            outcomes.apply(call, _news_of(verdict), now)
+
+
+def _news_of(verdict: Found | NotExecuted) -> Outcome:
+    if isinstance(verdict, Found):
+        return Accepted(verdict.reference)
+    return Rejected(Cause("transport", rule="not_executed", text=verdict.evidence))
+
+
+def _note(call: Call, verdict: CannotTell) -> None:
+    calls.note_answer(call, f"cannot tell: {verdict.why}")
+
+
+def _follow_provider(search: Search, listing: RunList) -> None:
+    poll_answers.follow(search.provider, listing, polled_at=search.started_at, now=timezone.now())
+
+
+def _follow_alone(call: Call, listing: RunList) -> None:
+    try:
+        follow(call, listing, timezone.now())
+    except DatabaseError:
+        raise
+    except Exception:
+        log.exception("What became of call %s could not be decided", call.pk)
+
+
+def _ask(search: Search) -> list[RunList]:
+    """After a 429 the rest is not requested."""
+    found: list[RunList] = []
+    for span, _ in search.parts:
+        is_limited = found and isinstance(found[-1], NoAnswer) and found[-1].why.kind == "rate"
+        found.append(found[-1] if is_limited else _list(search.provider, span))
+    return found
+
+
+def _list(provider: str, span: Span) -> RunList:
+    try:
+        return list_runs(provider, span.begins, span.ends)
+    except Exception as exc:  # the pool: one adapter's fault must not stop the others
+        log.exception("Adapter %s raised while listing its runs", provider)
+        return NoAnswer(Cause("transport", text=type(exc).__name__))

@@ -1,0 +1,94 @@
+"""Jobs against their stages, events and pictures: whatever is open goes on by itself."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Case, Exists, IntegerField, OuterRef, Q, Subquery, Sum, When
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast, Coalesce
+
+from jobs.core.models import Event, Job, Lease, Picture, Stage
+from jobs.core.states import ENDS, JobState
+from jobs.engine.advance import PIPELINES
+from jobs.ops.audit.calls import PAID
+from jobs.ops.audit.findings import Finding, check, each
+from providers.calls.models import Call
+
+# Other machines' clocks, and settings that were shortened since, are no damage.
+SLACK = timedelta(hours=1)
+
+
+@check("A job's version is not one more than the events of its history.")
+def version_counts_events(now: datetime) -> Iterator[Finding]:
+    """One that was tidied stands for several."""
+    events = Event.objects.filter(job=OuterRef("pk")).order_by().values("job")
+    stands_for = Cast(KeyTextTransform("events", "facts"), IntegerField())
+    each_counts = Case(When(name="tidied", then=stands_for), default=1)
+    counted = Subquery(events.annotate(n=Sum(each_counts)).values("n"), output_field=IntegerField())
+    return each(Job.objects.exclude(version=1 + Coalesce(counted, 0)))
+
+
+@check("A job is open, but has no unfinished stage, so nothing would move it.")
+def open_job_has_open_stage(now: datetime) -> Iterator[Finding]:
+    stages = Stage.objects.unfinished().filter(job=OuterRef("pk"))
+    return each(Job.objects.open().filter(~Exists(stages)))
+
+
+@check("A job has ended, but a stage of it would still be run.")
+def ended_job_has_no_open_stage(now: datetime) -> Iterator[Finding]:
+    """But for the save of a result that came after the end, or of which a part is missing."""
+    ended = Stage.objects.unfinished().filter(job__state__in=ENDS)
+    missing = Exists(Event.objects.filter(job=OuterRef(OuterRef("job")), name="fetch_failed"))
+    paid = Exists(Call.objects.filter(PAID & (Q(pictures=None) | missing), pk=OuterRef("call")))
+    return each(ended.exclude(paid, name="save"))
+
+
+@check("A stage is of a name or kind that no worker can run.")
+def open_stage_can_be_run(now: datetime) -> Iterator[Finding]:
+    known = Q(pk__in=[])
+    for kind, stages in PIPELINES.items():
+        known |= Q(job__kind=kind, name__in=list(stages))
+    return each(Stage.objects.unfinished().exclude(known))
+
+
+@check("A stage has a lease without a holder, or ended with its lease.")
+def lease_has_holder(now: datetime) -> Iterator[Finding]:
+    leased = Stage.objects.filter(lease_token__isnull=False)
+    return each(leased.filter(Q(lease_holder="") | Q(done_at__isnull=False)))
+
+
+@check("A stage is leased for so long that no process can have asked for it.")
+def lease_ends_soon(now: datetime) -> Iterator[Finding]:
+    return each(Stage.objects.leased(now + settings.LEASE_LASTS + SLACK))
+
+
+@check("A stage is due only after every result is gone.")
+def stage_is_due_in_time(now: datetime) -> Iterator[Finding]:
+    latest = now + max(settings.RESULT_RETENTION, settings.LOST_RETENTION) + SLACK
+    return each(Stage.objects.unfinished().filter(due_at__gt=latest))
+
+
+@check("A duty is taken for so long, or by nobody, that no other process can have it.")
+def duty_ends_soon(now: datetime) -> Iterator[Finding]:
+    latest = now + settings.TICKER_LEASE_LASTS + SLACK
+    return each(Lease.objects.filter(Q(until__gt=latest) | Q(holder="")))
+
+
+@check("A job is ready, but has no picture, and nobody deleted it.")
+def ready_job_has_picture(now: datetime) -> Iterator[Finding]:
+    pictures = Picture.objects.filter(job=OuterRef("pk"))
+    ready = Job.objects.kept().filter(kind="image", state=JobState.READY)
+    return each(ready.filter(~Exists(pictures)))
+
+
+@check("A person deleted a result, but its picture is still there, or nothing was ready.")
+def deleted_result_is_gone(now: datetime) -> Iterator[Finding]:
+    pictures = Exists(Picture.objects.filter(job=OuterRef("pk")))
+    deleted = Job.objects.filter(result_deleted_at__isnull=False)
+    return each(deleted.filter(Q(pictures) | ~Q(state=JobState.READY)))
+
+
+@check("A picture was delivered, but its job is not ready.")
+def picture_is_of_ready_job(now: datetime) -> Iterator[Finding]:
+    return each(Picture.objects.exclude(job__state=JobState.READY))

@@ -1,0 +1,268 @@
+"""Housekeeping: what is old and told by nothing goes, in small batches, by retention settings.
+
+Each chore may be run again at any time, by two at once, and killed between or within its batches:
+a batch is one transaction, or the removal of files that no row names. No attempt and no job goes,
+no call that was paid or whose money would not be known any more, and no event that a page is drawn
+from.
+"""
+
+import logging
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+
+from django.conf import settings
+from django.db import DatabaseError, transaction
+from django.db.models import Count, Exists, OuterRef, QuerySet
+from django_q.models import Task
+
+from jobs import owner_actions
+from jobs.core.models import Event, Job, StaffAction, UnreadResult
+from jobs.core.states import ENDS, JobState
+from jobs.core.works import job_id_of
+from jobs.engine import leases
+from jobs.ops import old_rows
+from jobs.ops.audit import files
+from jobs.ops.audit.findings import JobIdOf
+from jobs.people import removal, sign_in
+from jobs.pictures import media, unread
+from providers.calls import call_days, restores
+from providers.calls.models import Call
+from providers.calls.states import CallState
+from quotas import new_visitors
+from quotas.models import Newcomer
+
+log = logging.getLogger(__name__)
+
+DUTY = "tidy"
+DUTY_LASTS = timedelta(minutes=10)
+BATCH = 200
+ORPHANS_KEPT = timedelta(days=1)
+STANDS_FOR = "events"
+"""The fact of an event `tidied`: how many it stands for."""
+IS_FOLDED = "folded"
+"""The fact of an event `given_up`: the call is part of the sums of its day."""
+
+
+@dataclass(frozen=True)
+class Chore:
+    """`count` says how much would go; `step` removes one batch and says how much that was."""
+
+    name: str
+    count: Callable[[datetime], int]
+    step: Callable[[datetime], int]
+
+
+def tidy_if_due(now: datetime, *, seconds: float) -> dict[str, int]:
+    """Nothing when another is at it."""
+    token = uuid.uuid4()
+    if not leases.take_duty(DUTY, token, now, DUTY_LASTS):
+        return {}
+    try:
+        return tidy(now, seconds=seconds)
+    finally:
+        leases.drop_duty(DUTY, token)
+
+
+def tidy(now: datetime, *, seconds: float) -> dict[str, int]:
+    """How much went, by chore. Each has its share of the time, and one that fails stops no other;
+    what is left is for the next run."""
+    return {chore.name: _do(chore, now, seconds / len(CHORES)) for chore in CHORES}
+
+
+def _do(chore: Chore, now: datetime, seconds: float) -> int:
+    end = time.monotonic() + seconds
+    done = 0
+    try:
+        while True:
+            removed = chore.step(now)
+            done += removed
+            if not removed or time.monotonic() >= end:
+                return done
+    except DatabaseError:
+        raise
+    except Exception:
+        log.exception("Housekeeping of %s came to a stop", chore.name)
+        return done
+
+
+# Events: of each kind the newest stays, for that is what a page is drawn from
+
+
+def _old_events(now: datetime) -> QuerySet[Event]:
+    """Of jobs that ended long ago; what happened to them lately is left alone."""
+    long_ago = now - settings.EVENTS_KEPT
+    old = Event.objects.filter(job__ended_at__lte=long_ago, at__lte=long_ago)
+    return old.exclude(name="tidied")
+
+
+def _repeated(now: datetime) -> QuerySet:
+    """By job, the kinds of event that happened to it more than once."""
+    groups = _old_events(now).order_by().values("job", "name")
+    return groups.annotate(many=Count("pk")).filter(many__gt=1)
+
+
+def count_events(now: datetime) -> int:
+    return sum(group["many"] - 1 for group in _repeated(now))
+
+
+def tidy_events(now: datetime) -> int:
+    found = _repeated(now).values_list("job", flat=True)[:BATCH]
+    return sum(_tidy_events_of(job_id, now) for job_id in dict.fromkeys(found))
+
+
+@transaction.atomic
+def _tidy_events_of(job_id: uuid.UUID, now: datetime) -> int:
+    """One event stands in the place of the repeated ones, and for their number: the version of a
+    job is that of its events."""
+    Job.objects.select_for_update().get(pk=job_id)
+    events = list(_old_events(now).filter(job=job_id).order_by("pk"))
+    newest = {event.name: event.pk for event in events}
+    repeated = [event.pk for event in events if event.pk not in newest.values()]
+    if repeated:
+        _stand_in(repeated, event="tidied")
+    return len(repeated)
+
+
+def _stand_in(event_ids: list[int], *, event: str) -> None:
+    first, *others = event_ids
+    Event.objects.filter(pk=first).update(name=event, facts={STANDS_FOR: len(event_ids)})
+    Event.objects.filter(pk__in=others).delete()
+
+
+# Failed tasks of the queue
+
+
+def _failures(now: datetime) -> QuerySet[Task]:
+    return Task.objects.filter(success=False, stopped__lte=now - settings.FAILURES_KEPT)
+
+
+def tidy_failures(now: datetime) -> int:
+    some = list(_failures(now).order_by().values_list("pk", flat=True)[:BATCH])
+    return Task.objects.filter(pk__in=some).delete()[0]
+
+
+# Calls that brought nothing, into sums of a day (`providers.calls.call_days`)
+
+
+def _calls(now: datetime) -> QuerySet[Call]:
+    """Of jobs that have ended, and referred to by nothing that stays."""
+    ended = Job.objects.filter(pk=JobIdOf(OuterRef("work")), state__in=ENDS)
+    decided = StaffAction.objects.filter(call=OuterRef("pk"))
+    unnamed = call_days.foldable(now).filter(stage=None, pictures=None, unread_results=None)
+    return unnamed.filter(Exists(ended), ~Exists(decided))
+
+
+def tidy_calls(now: datetime) -> int:
+    some = list(_calls(now).order_by("pk").values_list("pk", flat=True)[:BATCH])
+    return len(_fold(some, now)) if some else 0
+
+
+@transaction.atomic
+def _fold(call_ids: list[int], now: datetime) -> list[Call]:
+    """What was given up explains why a slot stays on hold: the job's history says where it went."""
+    folded = call_days.fold(call_ids, now)
+    jobs = [job_id_of(call.work) for call in folded if call.state == CallState.GIVEN_UP]
+    Event.objects.filter(job__in=jobs, name="given_up").update(facts={IS_FOLDED: True})
+    return folded
+
+
+# Pictures of visitors
+
+
+def _visitors_jobs(now: datetime) -> QuerySet[Job]:
+    if settings.VISITOR_PICTURES_KEPT is None:
+        return Job.objects.none()
+    of_visitors = Job.objects.kept().filter(account__visitor__isnull=False, account__user=None)
+    old = now - settings.VISITOR_PICTURES_KEPT
+    return of_visitors.filter(state=JobState.READY, ended_at__lte=old)
+
+
+def tidy_visitors(now: datetime) -> int:
+    some = list(_visitors_jobs(now).order_by().values_list("pk", flat=True)[:BATCH])
+    return sum(owner_actions.expire_result(job_id, now) for job_id in some)
+
+
+# What people left who were deleted
+
+
+def tidy_former(now: datetime) -> int:
+    return removal.clear_batch(now)
+
+
+# Jobs that a sign-in did not come to, and the queue lost
+
+
+def _left_jobs() -> QuerySet[Job]:
+    return Job.objects.filter(account__moved_to__isnull=False)
+
+
+def move_left_jobs(now: datetime) -> int:
+    left = sign_in.accounts_with_jobs_left().select_related("moved_to").first()
+    return sign_in.move_batch(left.moved_to) if left else 0
+
+
+# Results that could not be read, long after staff could have delivered them
+
+
+def _unread(now: datetime) -> QuerySet[UnreadResult]:
+    return UnreadResult.objects.filter(job__ended_at__lte=now - unread.KEPT_FOR)
+
+
+def tidy_unread(now: datetime) -> int:
+    some = list(_unread(now).order_by("pk").values_list("pk", "file")[:BATCH])
+    gone = UnreadResult.objects.filter(pk__in=[pk for pk, _ in some]).delete()[0]
+    media.remove(file for _, file in some)
+    return gone
+
+
+# Networks that new visitors came from: no longer than they count
+
+
+def tidy_newcomers(now: datetime) -> int:
+    some = list(new_visitors.forgettable(now).order_by().values_list("pk", flat=True)[:BATCH])
+    return Newcomer.objects.filter(pk__in=some).delete()[0]
+
+
+# Files that no row names: rests of runs and deletions that died, and drafts
+
+
+def _orphans(now: datetime) -> Iterator[str]:
+    """What a restore left without a row stays: it is all that is left of a paid picture."""
+    found = files.orphans(before=(now - ORPHANS_KEPT).timestamp())
+    restored_at = restores.last_restore_at()
+    if restored_at is None:
+        return found
+    return (file for file in found if not files.may_be_lost_picture(file, restored_at.timestamp()))
+
+
+def tidy_files(now: datetime) -> int:
+    """A batch of those that can be removed, however many cannot."""
+    gone = filter(None, (media.remove([file]) for file in _orphans(now)))
+    return sum(islice(gone, BATCH))
+
+
+def _delete_old(name: str, rows: Callable[[datetime], QuerySet]) -> Chore:
+    def step(now: datetime) -> int:
+        some = list(rows(now).order_by().values_list("pk", flat=True)[:BATCH])
+        # Their number, without what goes with them: that is what was counted.
+        return rows(now).model._base_manager.filter(pk__in=some).delete()[0] and len(some)
+
+    return Chore(name, lambda now: rows(now).count(), step)
+
+
+CHORES = (
+    Chore("events", count_events, tidy_events),
+    Chore("failed tasks", lambda now: _failures(now).count(), tidy_failures),
+    Chore("calls", lambda now: _calls(now).count(), tidy_calls),
+    Chore("pictures of visitors", lambda now: _visitors_jobs(now).count(), tidy_visitors),
+    Chore("jobs of former users", lambda now: removal.jobs_to_clear(now).count(), tidy_former),
+    Chore("jobs that sign-ins left", lambda now: _left_jobs().count(), move_left_jobs),
+    Chore("unread results", lambda now: _unread(now).count(), tidy_unread),
+    Chore("newcomers", lambda now: new_visitors.forgettable(now).count(), tidy_newcomers),
+    *(_delete_old(name, rows) for name, rows in old_rows.OLD.items()),
+    Chore("files", lambda now: sum(1 for _ in _orphans(now)), tidy_files),
+)

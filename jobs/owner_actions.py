@@ -1,0 +1,79 @@
+"""What a person may still wish once a request was sent. No wish ends a call or an attempt."""
+
+import uuid
+from collections.abc import Collection
+from datetime import datetime
+from functools import partial
+
+from django.db import transaction
+
+from jobs.core import transitions
+from jobs.core.models import Job, Picture, UnreadResult
+from jobs.core.states import JobState
+from jobs.pictures import media, thumbnails
+from quotas.models import Account
+
+SENT = (JobState.RUNNING, JobState.IN_DOUBT)
+
+
+@transaction.atomic
+def stop_waiting(job_id: uuid.UUID, now: datetime) -> bool:
+    """Note that nobody waits: the call goes on and may cost, its slot stays on hold until it ends.
+    Only a request that surely was not executed is not sent again. True again for the same wish;
+    False for a job that is not on its way."""
+    sent = Job.objects.select_for_update().filter(pk=job_id, state__in=SENT)
+    if sent.filter(unwanted_at=None).update(unwanted_at=now):
+        transitions.record_event(job_id, event="unwanted", now=now)
+        return True
+    return sent.exists()
+
+
+def delete_result(job_id: uuid.UUID, now: datetime) -> bool:
+    """The person's wish about a ready job. True again for the same wish."""
+    return _forget(job_id, now, event="deleted")
+
+
+def expire_result(job_id: uuid.UUID, now: datetime) -> bool:
+    """Nobody's wish: the picture has been kept for as long as those of visitors are."""
+    return _forget(job_id, now, event="expired")
+
+
+@transaction.atomic
+def remove_result(job_id: uuid.UUID, now: datetime) -> None:
+    """Its person was deleted, and what was theirs is removed: also a picture that came late."""
+    ready = Job.objects.select_for_update().filter(pk=job_id, state=JobState.READY)
+    ready.filter(result_deleted_at=None).update(result_deleted_at=now)
+    remove_pictures([job_id])
+    transitions.record_event(job_id, event="removed", now=now)
+
+
+def remove_again(job: Job) -> None:
+    """News that come after the texts of a former person were removed may bring words of theirs:
+    housekeeping removes those too, once nothing more is written about the call."""
+    if job.texts_removed_at:
+        Job.objects.filter(pk=job.pk).update(texts_removed_at=None)
+        Account.objects.filter(pk=job.account_id).update(removed_at=None)
+
+
+@transaction.atomic
+def _forget(job_id: uuid.UUID, now: datetime, *, event: str) -> bool:
+    """Forget the pictures of a ready job and remove their files; job, attempt and calls stay, and
+    the slot stays used. Files go after the commit, so that a crash leaves one too many at most."""
+    ready = Job.objects.select_for_update().filter(pk=job_id, state=JobState.READY)
+    if ready.filter(result_deleted_at=None).update(result_deleted_at=now):
+        remove_pictures([job_id])
+        transitions.record_event(job_id, event=event, now=now)
+        return True
+    return ready.exists()
+
+
+def remove_pictures(job_ids: Collection[uuid.UUID]) -> None:
+    """With what could not be read, and all their files, after the commit."""
+    pictures = Picture.objects.filter(job__in=job_ids)
+    found = pictures.values_list("pk", "file")
+    files = [file for pk, original in found for file in (thumbnails.file_of(pk), original)]
+    pictures.delete()
+    kept = UnreadResult.objects.filter(job__in=job_ids)
+    files += kept.values_list("file", flat=True)
+    kept.delete()
+    transaction.on_commit(partial(media.remove, files))

@@ -1,0 +1,291 @@
+"""Jobs, calls and grants for staff: to be read, with what staff may do about each (`decisions`,
+`jobs.staff.views.staff`), and the entries that this leaves."""
+
+import uuid
+from collections.abc import Callable
+from secrets import token_urlsafe
+from typing import Any, cast
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.auth.models import User
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+from django_q.models import Schedule
+
+from jobs.core.models import Deed, Event, Job, Picture, StaffAction, Stage
+from jobs.core.states import JobState
+from jobs.engine import leases
+from jobs.staff import decisions
+from jobs.staff.views import gates as gate_desks
+from jobs.staff.views import staff as desks
+from jobs.staff.views.attach import attach
+from jobs.staff.views.deliver import deliver, kept_file
+from providers import admin as providers_admin
+from providers.calls.models import Call, Gate
+from providers.staff_lists import ChoiceFilter, ReadOnlyAdmin, ReadOnlyInline, uuids_from
+from quotas import admin as quotas_admin
+from quotas.ledger import utc_day
+from quotas.models import Grant, Kind
+
+# The queue's schedules are fixed and made at each start; a malformed one would stop them all.
+admin.site.unregister(Schedule)
+
+
+class StateFilter(ChoiceFilter):
+    title = _("state")
+    parameter_name = "state__exact"
+    choices_of_column = JobState.choices
+
+
+class KindFilter(ChoiceFilter):
+    title = _("kind")
+    parameter_name = "kind"
+    choices_of_column = Kind.choices
+
+
+class SetAsideFilter(admin.SimpleListFilter):
+    title = _("set aside")
+    parameter_name = "aside"
+
+    def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin):
+        return [("yes", _("Set aside"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
+        if self.value() != "yes":
+            return queryset
+        aside = leases.set_aside(timezone.now())
+        return queryset.filter(pk__in=aside.values("job_id"))
+
+
+class StageInline(ReadOnlyInline):
+    model = Stage
+    fields = ("name", "due_at", "leased_until", "lease_holder", "tries", "waiting_since", "done_at")
+    ordering = ("pk",)
+
+
+class EventInline(ReadOnlyInline):
+    model = Event
+    fields = ("at", "name", "facts")
+    ordering = ("pk",)
+
+
+class PictureInline(ReadOnlyInline):
+    model = Picture
+    fields = ("position", "file", "media_type", "width", "height", "size")
+    ordering = ("position",)
+
+
+class StaffActionInline(ReadOnlyInline):
+    model = StaffAction
+    fields = ("at", "deed", "by_name", "reason", "facts")
+    ordering = ("pk",)
+
+
+class WithDoors(admin.ModelAdmin):
+    """Its page leads to the decisions that its reader may take about the row as it stands."""
+
+    change_form_template = "admin/doors.html"
+    doors: "staticmethod[[HttpRequest, Any], list[tuple[str, str]]]"
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        row = self.get_object(request, object_id)
+        doors = self.doors(request, row) if row else []
+        return super().change_view(request, object_id, form_url, {"doors": doors})
+
+
+@admin.register(Job)
+class JobAdmin(WithDoors, ReadOnlyAdmin):
+    list_display = ("id", "kind", "state", "reason", "account_id", "attempt_id", "offer",
+                    "earlier_try", "unwanted_at", "result_deleted_at", "created_at",
+                    "ended_at")  # fmt: skip
+    list_filter = (StateFilter, KindFilter, SetAsideFilter)
+    narrowest_first = ("q", "aside", "state__exact")
+    most_rows_are = JobState.READY
+    ordering = ("-created_at",)
+    search_help_text = _("A job's id or how it begins, or an account's number")
+    search_fields = ("id",)
+    fields = ("id", "kind", "state", "reason", "version", "account_id", "attempt_id", "prompt",
+              "params", "try_number", "earlier_try", "created_at", "changed_at", "ended_at",
+              "unwanted_at", "result_deleted_at")  # fmt: skip
+    inlines = (StageInline, EventInline, PictureInline, StaffActionInline)
+    actions = ("resume",)
+
+    @admin.display(description=_("offer"))
+    def offer(self, job: Job) -> str:
+        return f"{job.params.get('provider', '')}:{job.params.get('model', '')}"
+
+    @admin.display(description=_("try of"), empty_value="-")
+    def earlier_try(self, job: Job) -> str | None:
+        return _link_to_job(job.retry_of_id)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet, search_term: str
+    ) -> tuple[QuerySet, bool]:
+        """Ranges and equalities that an index answers; no LIKE over a million rows."""
+        term = search_term.strip().lower()
+        if not term:
+            return queryset, False
+        found = Q(pk__in=[])
+        if term.isascii() and term.isdecimal() and len(term) < 19:
+            found |= Q(account_id=int(term))
+        if between := uuids_from(term):
+            found |= Q(pk__range=between)
+        return queryset.filter(found), False
+
+    @admin.action(description=_("Resume what was set aside"), permissions=["resume"])
+    def resume(self, request: HttpRequest, queryset: QuerySet) -> HttpResponse | None:
+        return _lay_before(self, request, queryset, name="resume", param="job")
+
+    def has_resume_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(desks.RESUME)
+
+    doors = staticmethod(desks.doors_of_job)
+
+    def get_urls(self):
+        return [path("resume/", _door(desks.resume), name="resume"), *super().get_urls()]
+
+
+@admin.register(Call)
+class CallAdmin(WithDoors, providers_admin.CallAdmin):
+    inlines = (StaffActionInline,)
+    actions = ("check_now",)
+
+    @admin.action(description=_("Check now"), permissions=["check"])
+    def check_now(self, request: HttpRequest, queryset: QuerySet) -> HttpResponse | None:
+        return _lay_before(self, request, queryset, name="check_now", param="call")
+
+    def has_check_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(desks.CHECK)
+
+    doors = staticmethod(desks.doors_of)
+
+    def get_urls(self):
+        return [
+            path("check-now/", _door(desks.check_now), name="check_now"),
+            path("<int:pk>/give-back/", _door(desks.give_back), name="give_back"),
+            path("<int:pk>/attach/", _door(attach), name="attach"),
+            path("<int:pk>/deliver/", _door(deliver), name="deliver"),
+            path("<int:pk>/kept/<int:kept>/", _door(kept_file), name="kept_file"),
+            *super().get_urls(),
+        ]
+
+
+@admin.register(Gate)
+class GateAdmin(WithDoors, providers_admin.GateAdmin):
+    """Opened on the page that asks for a reason, as from the dashboard."""
+
+    inlines = (StaffActionInline,)
+
+    doors = staticmethod(gate_desks.doors_of_gate)
+
+
+class GrantForm(forms.ModelForm):
+    key = forms.CharField(max_length=64, widget=forms.HiddenInput, initial=token_urlsafe)
+
+    class Meta:
+        model = Grant
+        fields = ("account", "kind", "day", "slots", "reason")
+
+    def clean(self) -> dict[str, Any]:
+        said = super().clean() or {}
+        account, day = said.get("account"), said.get("day")
+        if account and account.closed_at:
+            self.add_error("account", _("This account is closed: nothing is reserved on it."))
+        if day and day < utc_day(timezone.now()):
+            self.add_error("day", _("This day is over: nothing is reserved on it."))
+        return said
+
+
+@admin.register(Grant)
+class GrantAdmin(WithDoors, quotas_admin.GrantAdmin):
+    """Given by its form, taken back on a page that asks for a reason."""
+
+    form = GrantForm
+
+    def add_view(
+        self,
+        request: HttpRequest,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        try:
+            return super().add_view(request, form_url, extra_context)
+        except decisions.Refused as refusal:
+            self.message_user(request, str(refusal), messages.WARNING)
+            return redirect("admin:quotas_grant_changelist")
+
+    def get_fields(self, request: HttpRequest, obj: Grant | None = None):
+        shown = super().get_fields(request, obj)
+        return shown if obj else (*shown, "key")
+
+    def save_model(self, request: HttpRequest, obj: Grant, form: Any, change: bool) -> None:
+        obj.form_key = form.cleaned_data["key"]
+        said = decisions.Decision(cast(User, request.user), obj.reason, timezone.now())
+        decisions.grant(obj, said)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Grant | None = None) -> bool:
+        return False
+
+    doors = staticmethod(desks.doors_of_grant)
+
+    def get_urls(self):
+        revoke = path("<int:pk>/take-back/", _door(desks.revoke), name="revoke")
+        return [revoke, *super().get_urls()]
+
+
+class DeedFilter(ChoiceFilter):
+    title = _("what")
+    parameter_name = "deed"
+    choices_of_column = Deed.choices
+
+
+@admin.register(StaffAction)
+class StaffActionAdmin(ReadOnlyAdmin):
+    list_display = ("at", "deed", "by_name", "reason", "subject", "seen_at_job")
+    list_filter = (DeedFilter,)
+    ordering = ("-pk",)
+    fields = ("at", "deed", "by_name", "reason", "subject", "facts", "call", "job", "account",
+              "gate")  # fmt: skip
+    actions = None
+
+    @admin.display(description=_("job"), empty_value="-")
+    def seen_at_job(self, entry: StaffAction) -> str | None:
+        return _link_to_job(entry.job_id)
+
+
+def _link_to_job(job_id: uuid.UUID | None) -> str | None:
+    """By how its id begins."""
+    if job_id is None:
+        return None
+    address = reverse("admin:jobs_job_change", args=[job_id])
+    return format_html('<a href="{}">{}</a>', address, str(job_id)[:8])
+
+
+def _lay_before(
+    desk: admin.ModelAdmin, request: HttpRequest, rows: QuerySet, *, name: str, param: str
+) -> HttpResponse | None:
+    """To the page that asks for a reason, with the chosen rows in its address."""
+    most = desks.MOST_AT_ONCE
+    chosen = list(rows.order_by("pk").values_list("pk", flat=True)[: most + 1])
+    if len(chosen) > most:
+        said = _("At most %(count)s at once.") % {"count": most}
+        desk.message_user(request, said, messages.WARNING)
+        return None
+    return redirect(f"{reverse(f'admin:{name}')}?{urlencode({param: chosen}, doseq=True)}")
+
+
+def _door(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    return admin.site.admin_view(view)

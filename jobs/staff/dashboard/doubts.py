@@ -1,0 +1,57 @@
+"""The calls in doubt, those that have waited longest first, and what may be decided about each."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from jobs.core.models import Job
+from jobs.core.works import job_id_in
+from jobs.staff import action_guards, decisions
+from providers.calls.models import Call
+
+MOST = 50
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """What its state allows; what its reader may is asked where it is shown."""
+
+    call: Call
+    job: Job | None
+    age: timedelta
+    can_be_checked: bool
+    can_be_given_back: bool
+    can_be_attached: bool
+
+
+def calls_in_doubt(now: datetime) -> list[Call]:
+    return list(Call.objects.in_doubt(now).order_by("sent_at", "pk")[:MOST])
+
+
+def jobs_of(calls: list[Call]) -> dict[uuid.UUID, Job]:
+    ids = {job_id for call in calls if (job_id := job_id_in(call.work))}
+    jobs = Job.objects.filter(pk__in=ids).select_related("account__user", "attempt")
+    shown = ("pk", "state", "reason", "attempt__state")
+    owner = ("name", "visitor", "closed_at", "moved_to", "user__username")
+    return {job.pk: job for job in jobs.only(*shown, *(f"account__{each}" for each in owner))}
+
+
+def doubts(now: datetime) -> list[Doubt]:
+    calls = calls_in_doubt(now)
+    if not calls:
+        return []
+    jobs, why_unchecked = jobs_of(calls), decisions.refusals_to_check(calls, now)
+    return [_doubt(call, jobs, why_unchecked[call.pk], now) for call in calls]
+
+
+def _doubt(call: Call, jobs: dict[uuid.UUID, Job], why_unchecked: str, now: datetime) -> Doubt:
+    job_id = job_id_in(call.work)
+    job = jobs.get(job_id) if job_id else None
+    return Doubt(
+        call=call,
+        job=job,
+        age=now - call.sent_at,
+        can_be_checked=not why_unchecked,
+        can_be_given_back=not action_guards.why_not_given_back(call, job, now),
+        can_be_attached=not action_guards.why_not_attached(call, job),
+    )

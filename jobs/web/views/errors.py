@@ -1,0 +1,92 @@
+"""Pages for what went wrong: one sentence, one action, no code and no traceback.
+
+`broken` needs no database, no context and no static-file manifest, whatever broke.
+"""
+
+import logging
+import sys
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+
+from jobs.database.integrity import is_damage
+from jobs.engine.outages import OUTAGES
+from jobs.web.context import theme_of
+
+log = logging.getLogger(__name__)
+
+# SQLSTATE of PostgreSQL: a read-only transaction, a full disk.
+UNWRITABLE = ("25006", "53100")
+
+
+class NotHere(Http404):
+    """A 404 whose sentence is shown."""
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    says = _("Your browser sent something this site cannot read.")
+    return _page(request, 400, _("Not understood"), says)
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _page(request, 403, _("Not allowed"), _("You may not see or do this."))
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    says = _("There is nothing at this address, or it is not yours.")
+    if isinstance(exception, NotHere):
+        says = str(exception)
+    return _page(request, 404, _("Not here"), says)
+
+
+def broken(request: HttpRequest) -> HttpResponse:
+    """The last resort. An outage of the database says what to do; anything else only that it is
+    known, the traceback being in the log."""
+    error = sys.exc_info()[1]
+    is_damaged = is_damage(error)
+    is_outage = is_damaged or isinstance(error, OUTAGES)
+    passes = is_outage and not is_damaged
+    context = {
+        "title": _("Try again in a minute") if passes else _("Something went wrong"),
+        "says": _outage(error) if is_outage else _("It was written down for the staff."),
+        "theme": theme_of(request),
+        "stylesheet": f"{settings.STATIC_URL}app.css",
+    }
+    response = HttpResponse(render_to_string("500.html", context))
+    response.status_code = 503 if is_outage else 500
+    if is_outage:
+        log.error("The database cannot be used: %s", _cause(error), extra={"status_code": 503})
+        # Django would add a line of its own, with the traceback.
+        response._has_been_logged = True  # type: ignore[attr-defined]
+        response["Retry-After"] = "60"
+    return response
+
+
+def _cause(error: BaseException | None) -> str:
+    """The SQLSTATE, if there is one: the text may quote what a person wrote."""
+    if is_damage(error):
+        return "it is malformed"
+    state = getattr(error and error.__cause__, "sqlstate", None)
+    return f"{type(error).__name__}, {state}" if state else type(error).__name__
+
+
+def _outage(error: BaseException | None) -> str:
+    """Reachable but full or read-only, or not reachable at all: both pass, and nothing is lost.
+    A server speaks its operator's language, so its SQLSTATE is what counts."""
+    if is_damage(error):
+        return _("The database of this site is damaged. Staff must look at it.")
+    text = f"{error} {getattr(error and error.__cause__, 'sqlstate', '')}".lower()
+    if any(word in text for word in ("readonly", "read-only", "full", "space", *UNWRITABLE)):
+        return _(
+            "The database is not writable at the moment. Nothing was lost; try again in a minute."
+        )
+    return _(
+        "The database is not reachable at the moment. Nothing was lost; try again in a minute."
+    )
+
+
+def _page(request: HttpRequest, status: int, title: str, says: str) -> HttpResponse:
+    return render(request, "error.html", {"title": title, "says": says}, status=status)

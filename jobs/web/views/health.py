@@ -1,0 +1,25 @@
+"""For machines: does the process live, and can the site do its work. No page, no quota."""
+
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from jobs.live.hub import open_streams
+from jobs.ops.readiness import readiness, sentences
+
+
+@never_cache
+@require_safe
+def healthz(request: HttpRequest) -> JsonResponse:
+    """The process answers, whatever became of the database; `streams` are the open live pages."""
+    return JsonResponse({"status": "ok", "streams": open_streams()})
+
+
+@never_cache
+@require_safe
+def readyz(request: HttpRequest) -> JsonResponse:
+    """200 when pictures can be ordered and made, otherwise 503 and in words what is missing."""
+    found = readiness.look()
+    missing = sentences(found)
+    answer = {"ready": not missing, **found, "missing": missing}
+    return JsonResponse(answer, status=503 if missing else 200)

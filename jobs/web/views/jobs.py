@@ -1,0 +1,80 @@
+"""The page of one job, and what its owner may do: cancel, stop waiting, delete."""
+
+import uuid
+from datetime import datetime
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from jobs import outcomes, owner_actions
+from jobs.core.models import Job
+from jobs.core.states import OPEN, JobState
+from jobs.web.views.pages import polled_status, see_other, show, tell
+from jobs.web.views.rows import own_job
+from jobs.words import wording
+from jobs.words.panels import actions_of, panel_of
+
+
+@require_safe
+def job_page(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+    job = own_job(request, job_id)
+    context = {**panel_of(job), "has_news": request.GET.get("seen") != str(job.version)}
+    status = polled_status(request, goes_on=job.state in OPEN)
+    return show(request, "job.html", part="_job_live.html", context=context, status=status)
+
+
+@require_POST
+def cancel_job(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+    job = own_job(request, job_id)
+    if not outcomes.cancel(job.pk, timezone.now()):
+        tell(request, _why_not_cancelled(job))
+    return _to_job(job)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def stop_waiting(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+    """A request that went back to the queue meanwhile is cancelled: that frees the slot."""
+    job = own_job(request, job_id)
+    if request.method == "POST":
+        if not _stop(job.pk, timezone.now()):
+            tell(request, "had_ended")
+        return _to_job(job)
+    return _confirm(request, job, "stop_waiting")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete_result(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+    job = own_job(request, job_id)
+    if request.method == "POST":
+        if not owner_actions.delete_result(job.pk, timezone.now()):
+            tell(request, "nothing_to_delete")
+            return _to_job(job)
+        tell(request, "deleted")
+        return see_other("gallery")
+    return _confirm(request, job, "delete")
+
+
+def _stop(job_id: uuid.UUID, now: datetime) -> bool:
+    """Between two looks a request may leave the queue again."""
+    wishes_in_turn = (owner_actions.stop_waiting, outcomes.cancel, owner_actions.stop_waiting)
+    return any(wish(job_id, now) for wish in wishes_in_turn)
+
+
+def _confirm(request: HttpRequest, job: Job, action: str) -> HttpResponse:
+    """Ask first. Without a script this is a page; with one its form is shown as a dialog."""
+    if action not in actions_of(job):
+        return _to_job(job)
+    context = {"job": job, "question": wording.QUESTIONS[action]}
+    return show(request, "confirm.html", part="confirm.html", context=context)
+
+
+def _to_job(job: Job) -> HttpResponse:
+    return see_other("job", job.pk)
+
+
+def _why_not_cancelled(job: Job) -> str:
+    job.refresh_from_db(fields=["state"])
+    if job.state == JobState.CANCELLED:
+        return "had_been_cancelled"
+    return "sent_before_cancel" if job.state in OPEN else "ended_before_cancel"

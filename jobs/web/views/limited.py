@@ -1,0 +1,128 @@
+"""Too much of something: said on the page it is about, with what was typed kept.
+
+No refusal is tried again by itself. htmx swaps it where the form stands, or, for what is no form
+of its own, into the place of messages; whatever else was posted comes back with a button that
+sends it once more.
+"""
+
+import math
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from jobs.pictures.forms import PictureForm
+from jobs.web.htmx import wants_part
+from jobs.web.limits import UNREADABLE, endpoint_of
+from jobs.web.views.pages import show
+from jobs.web.views.sign_in import SignInForm
+from quotas.ratelimit.limiter import Limited
+
+STATUS = 429
+BUSY_SECONDS = 5
+# Never sent back in a page, wherever in a field's name it stands.
+SECRET = ("password", "secret", "token", "code")
+
+
+def limited_page(request: HttpRequest, limited: Limited) -> HttpResponse:
+    _drop_unreadable(request)
+    return _dated(_page(request, limited_in_words(limited.seconds)), limited.seconds)
+
+
+def bare_limited_page(request: HttpRequest, limited: Limited) -> HttpResponse:
+    """With nothing of what was sent: nobody found that it is a form of ours."""
+    page = _whole_page(request, limited_in_words(limited.seconds), posted=None)
+    return _dated(page, limited.seconds)
+
+
+def busy_page(request: HttpRequest) -> HttpResponse:
+    """No turn to check a password, the same for known and unknown names."""
+    says = _("Too many people are signing in at this moment. Try again in a moment.")
+    response = _dated(_page(request, says), BUSY_SECONDS)
+    response.status_code = 503
+    # Django would log each as an error.
+    response._has_been_logged = True  # type: ignore[attr-defined]
+    return response
+
+
+def _dated(response: HttpResponse, seconds: int) -> HttpResponse:
+    response["Retry-After"] = str(seconds)
+    return response
+
+
+def limited_in_words(seconds: int) -> str:
+    if seconds <= 90:
+        return _("Too many tries from here. Try again in %(seconds)s s.") % {"seconds": seconds}
+    minutes = math.ceil(seconds / 60)
+    return ngettext(
+        "Too many tries from here. Try again in %(minutes)s minute.",
+        "Too many tries from here. Try again in %(minutes)s minutes.",
+        minutes,
+    ) % {"minutes": minutes}
+
+
+def _drop_unreadable(request: HttpRequest) -> None:
+    """A body that nobody can read is refused like any other, with nothing typed to keep."""
+    try:
+        _ = request.POST
+    except UNREADABLE:
+        request.POST = QueryDict()
+
+
+def _page(request: HttpRequest, says: str) -> HttpResponse:
+    is_post = request.method == "POST"
+    if is_post and request.path == reverse("new_picture"):
+        return _picture_form(request, says)
+    if is_post and request.path == reverse("sign_in"):
+        return _sign_in(request, says)
+    if wants_part(request):
+        return _message(request, says)
+    return _whole_page(request, says, posted=_posted(request) if is_post else None)
+
+
+def _picture_form(request: HttpRequest, says: str) -> HttpResponse:
+    context: dict[str, object] = {"form": PictureForm(request.POST), "refused": says}
+    return show(
+        request, "new_picture.html", part="_picture_form.html", context=context, status=STATUS
+    )
+
+
+def _sign_in(request: HttpRequest, says: str) -> HttpResponse:
+    """The form is not bound: to check it would be to try the password."""
+    form = SignInForm(request, initial={"username": request.POST.get("username", "")})
+    del form.fields["username"].widget.attrs["autofocus"]
+    context = {"form": form, "refused": says, "next": request.POST.get("next", "")}
+    return render(request, "sign_in.html", context, status=STATUS)
+
+
+def _message(request: HttpRequest, says: str) -> HttpResponse:
+    response = render(request, "ui/_limited.html", {"says": says}, status=STATUS)
+    # The admin's pages have no such place.
+    if not endpoint_of(request).startswith("admin:"):
+        response["HX-Retarget"] = ".messages"
+        response["HX-Reswap"] = "innerHTML"
+    return response
+
+
+def _whole_page(
+    request: HttpRequest, says: str, *, posted: list[tuple[str, str]] | None
+) -> HttpResponse:
+    context = {
+        "title": _("A little slower, please"),
+        "says": says,
+        "again": request.get_full_path(),
+        "posted": posted,
+    }
+    return render(request, "limited.html", context, status=STATUS)
+
+
+def _posted(request: HttpRequest) -> list[tuple[str, str]]:
+    """What was typed, but no secret."""
+    return [
+        (name, value)
+        for name, values in request.POST.lists()
+        for value in values
+        if not any(word in name.casefold() for word in SECRET)
+    ]

@@ -1,0 +1,25 @@
+"""What the owner of a job wishes to be told by e-mail."""
+
+import uuid
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from jobs.notifications import notices
+from jobs.web.views.errors import NotHere
+from jobs.web.views.pages import see_other, tell
+from jobs.web.views.rows import own_job
+
+
+@require_POST
+def mail_notice(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+    job = own_job(request, job_id)
+    if "take_back" in request.POST:
+        notices.take_back(job.pk)
+    elif not notices.address_of(job):
+        raise NotHere(_("There is no e-mail address to write to."))
+    elif not notices.ask(job.pk, timezone.now()):
+        tell(request, "had_ended")
+    return see_other("job", job.pk)

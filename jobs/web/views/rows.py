@@ -1,0 +1,41 @@
+"""Reading a person's own rows: whatever belongs to somebody else is not there."""
+
+import uuid
+
+from django.db.models import Q
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+from jobs.core.models import Job, JobQuerySet, Picture
+from jobs.web.views.errors import NotHere
+
+
+def own_jobs(request: HttpRequest) -> JobQuerySet:
+    return Job.objects.of(request.account)  # type: ignore[attr-defined]
+
+
+def own_job(request: HttpRequest, job_id: uuid.UUID) -> Job:
+    job = own_jobs(request).select_related("attempt").filter(pk=job_id).first()
+    if job is None:
+        raise NotHere(_("There is no such job, or it is not yours."))
+    return job
+
+
+def own_picture(request: HttpRequest, picture_id: uuid.UUID) -> Picture:
+    mine = Picture.objects.filter(job__in=own_jobs(request)).select_related("job", "call")
+    picture = mine.filter(pk=picture_id).first()
+    if picture is None:
+        raise NotHere(_("There is no such picture, or it is not yours."))
+    return picture
+
+
+def neighbours_of(request: HttpRequest, picture: Picture) -> tuple[Picture | None, Picture | None]:
+    """The next newer and the next older picture, in the order of the gallery."""
+    mine = Picture.objects.filter(job__in=own_jobs(request))
+    at, pk = picture.job.created_at, picture.job_id
+    newer = Q(job__created_at__gt=at) | Q(job__created_at=at, job__pk__lt=pk)
+    older = Q(job__created_at__lt=at) | Q(job__created_at=at, job__pk__gt=pk)
+    return (
+        mine.filter(newer).order_by("job__created_at", "-job__pk", "position").first(),
+        mine.filter(older).order_by("-job__created_at", "job__pk", "position").first(),
+    )

@@ -1,0 +1,44 @@
+"""Signing in to an account that staff made."""
+
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.views import LoginView
+from django.http import HttpResponse
+from django.utils.translation import gettext_lazy as _
+
+from jobs.pictures.forms import mark_wrong
+
+
+class SignInForm(AuthenticationForm):
+    """Says the same whether the name or the password is wrong, or the account is switched off."""
+
+    error_messages = {
+        "invalid_login": _("No account has this name and this password."),
+        "inactive": _("No account has this name and this password."),
+    }
+
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["username"].label = _("Name")
+        self.fields["username"].error_messages["required"] = _("Type your name.")
+        self.fields["password"].error_messages["required"] = _("Type your password.")
+        if self.errors:
+            # The summary of what is wrong has the focus then.
+            del self.fields["username"].widget.attrs["autofocus"]
+        mark_wrong(self)
+
+
+class SignIn(LoginView):
+    """`next` leads to a page of this site only."""
+
+    authentication_form = SignInForm
+    template_name = "sign_in.html"
+    redirect_authenticated_user = True
+
+    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
+        return self.render_to_response(self.get_context_data(form=form), status=422)
+
+    def get_success_url(self) -> str:
+        """Never this page again: somebody signed in would be led in a circle."""
+        address = super().get_success_url()
+        is_circle = address.startswith(self.request.path)
+        return self.get_default_redirect_url() if is_circle else address

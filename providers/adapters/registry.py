@@ -1,0 +1,86 @@
+"""The configured accounts by name, each with its adapter, and the offers that may be asked for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+
+from django.conf import settings
+from django.core.signals import setting_changed
+
+from providers.adapters.base import Provider
+from providers.adapters.polza.adapter import Polza
+from providers.adapters.sandbox import SandboxPolza
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A provider:model pair that may be asked for."""
+
+    provider: str
+    model: str
+
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.model}"
+
+
+def offers() -> list[Offer]:
+    """What `IMAGE_MODELS` offers; the first is the default."""
+    return [parse_offer(pair) for pair in settings.IMAGE_MODELS]
+
+
+def fallback_offers() -> list[Offer]:
+    """What `IMAGE_FALLBACK` lets be tried after, in order; empty means none."""
+    return [parse_offer(pair) for pair in settings.IMAGE_FALLBACK]
+
+
+def parse_offer(pair: str) -> Offer:
+    provider, _, model = pair.partition(":")
+    return Offer(provider, model)
+
+
+def estimate_of(offer: Offer) -> tuple[Decimal | None, str]:
+    """The price table's word at this moment: amount and currency, or (None, "")."""
+    return settings.IMAGE_PRICES.get(str(offer), (None, ""))
+
+
+def uses_sandbox() -> bool:
+    return any(is_sandbox(offer.provider) for offer in [*offers(), *fallback_offers()])
+
+
+def is_sandbox(provider: str) -> bool:
+    account = settings.PROVIDER_ACCOUNTS.get(provider)
+    return account is not None and account.adapter == "sandbox"
+
+
+ADAPTERS: dict[str, Callable[..., Provider]] = {
+    "polza": Polza,
+    "sandbox": SandboxPolza,
+}
+
+
+def known_names() -> tuple[str, ...]:
+    return tuple(sorted(settings.PROVIDER_ACCOUNTS))
+
+
+def is_known(provider: str) -> bool:
+    """False for one that has left the settings; calls of it may still be on their way."""
+    return provider in settings.PROVIDER_ACCOUNTS
+
+
+def result_origins_of(provider: str) -> frozenset[str]:
+    return find_provider(provider).result_origins() if is_known(provider) else frozenset()
+
+
+@cache
+def find_provider(name: str) -> Provider:
+    """Raises KeyError for a name that no account has."""
+    account = settings.PROVIDER_ACCOUNTS[name]
+    return ADAPTERS[account.adapter](name=account.name, base_url=account.base_url, key=account.key)
+
+
+def _forget(**kwargs: object) -> None:
+    find_provider.cache_clear()
+
+
+setting_changed.connect(_forget)

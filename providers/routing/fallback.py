@@ -1,0 +1,33 @@
+"""Whether another provider may be asked for a work: one pure function of what became of a call.
+
+| the call                    | the rule that allows it                                  |
+|-----------------------------|----------------------------------------------------------|
+| rejected                    | the classifier's rule that called it surely not executed |
+| failed, and it cost nothing | `failed_for_nothing`                                     |
+| failed, billed or not said  | `failed_billed`, under FALLBACK_AFTER_BILLED alone       |
+| anything else               | none: it may have been billed, or may be billed yet      |
+
+Late news about a call that was rejected or had failed count as if it had ended so.
+"""
+
+from providers.calls.models import Call
+from providers.calls.states import CallState
+
+
+def rule_after(call: Call, *, after_billed: bool) -> str:
+    """The name of the rule that lets another be asked; the empty string when none does."""
+    if call.state not in (CallState.REJECTED, CallState.FAILED):
+        return ""
+    became = call.late_outcome or call.state
+    if became == CallState.REJECTED:
+        return call.rule or "rejected"
+    if became == CallState.FAILED:
+        if call.cost == 0:
+            return "failed_for_nothing"
+        return "failed_billed" if after_billed else ""
+    return ""
+
+
+def may_be_repeated(call: Call) -> bool:
+    """The same provider may be asked again: it was busy, or our own sender slept too long."""
+    return call.state == CallState.REJECTED and (call.why == "rate" or call.rule == "overslept")

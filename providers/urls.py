@@ -1,9 +1,0 @@
-"""Addresses that providers call."""
-
-from django.urls import path
-
-from providers import views
-
-urlpatterns = [
-    path("<slug:provider>/<slug:token>/", views.take_hook, name="hook"),
-]

@@ -1,0 +1,304 @@
+"""Housekeeping removes what is old and told by nothing; money, slots and pages stay as they are."""
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.conf import settings as site
+from django.core.management import CommandError, call_command
+from django.db import OperationalError
+from django.urls import reverse
+from django_q.models import Task
+
+from jobs.core import transitions
+from jobs.core.models import Event, Job, Lease, Picture
+from jobs.engine import leases
+from jobs.engine.schedules import PLANS
+from jobs.ops import housekeeping
+from jobs.ops.housekeeping import BATCH, CHORES
+from jobs.pictures import thumbnails
+from jobs.processes import tasks
+from jobs.words.panels import panel_of
+from providers.calls.models import Call, CallDay
+from quotas.models import Attempt
+from tests import rows
+from tests.jobs.tidying import DAY, YEARS, run, violations
+from tests.quotas.test_contention import contend, errors_in, read_rows
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued", "media")]
+
+
+def test_a_site_at_work_has_nothing_to_tidy(everything, now):
+    assert run(now + DAY) == {}
+
+
+def test_what_is_years_old_goes_and_the_audit_finds_what_it_found_before(everything, now):
+    at = now + YEARS
+    before = violations(at)
+    assert run(at)["calls"] > 0
+    assert violations(at) == before
+    assert run(at) == {}
+
+
+def test_attempts_and_jobs_stay_as_they_are(everything, now):
+    attempts, jobs = list(Attempt.objects.values()), list(Job.objects.values())
+    run(now + YEARS)
+    assert list(Attempt.objects.values()) == attempts
+    assert list(Job.objects.values()) == jobs
+
+
+# Events
+
+
+def shown(job: Job) -> dict:
+    """The panel, but for the lines of its history and the time it was drawn at."""
+    panel = panel_of(rows.again(job))
+    return {name: str(panel[name]) for name in ("steps", "sentences", "shown") if name in panel}
+
+
+def test_of_each_kind_of_event_the_newest_stays(account, now):
+    job = rows.failed(account, now)
+    for number in range(5):
+        transitions.record_event(job.pk, event="fetch_failed", now=now, why=str(number))
+    transitions.record_event(job.pk, event="store_failed", now=now)
+    assert run(now + YEARS)["events"] == 4
+    story = list(Event.objects.filter(job=job).order_by("pk").values_list("name", "facts"))
+    assert [line for line in story if line[0] in ("fetch_failed", "store_failed", "tidied")] == [
+        ("tidied", {"events": 4}),
+        ("fetch_failed", {"why": "4"}),
+        ("store_failed", {}),
+    ]
+    assert violations(now + YEARS) == []
+
+
+def test_events_of_a_job_that_goes_on_or_ended_lately_stay(account, now, settings):
+    for way in (rows.lost, rows.failed):
+        job = way(account, now)
+        for _ in range(3):
+            transitions.record_event(job.pk, event="fetch_failed", now=now)
+    assert run(now + settings.EVENTS_KEPT) == {}
+    assert Event.objects.filter(name="tidied").count() == 0
+
+
+def test_what_happened_lately_to_an_old_job_stays(account, now, settings):
+    job = rows.failed(account, now)
+    at = now + settings.EVENTS_KEPT + DAY
+    for moment in (now, now, at - DAY / 2, at - DAY / 2):
+        transitions.record_event(job.pk, event="fetch_failed", now=moment)
+    assert housekeeping.count_events(at) == 1
+    assert run(at) == {"events": 1}
+    assert Event.objects.filter(name="fetch_failed").count() == 3
+    assert violations(at) == []
+
+
+def test_a_page_says_the_same_after_it(everything, clock, now):
+    for job in everything:
+        for event in ("busy", "fetch_failed", "overslept", "busy", "fetch_failed"):
+            transitions.record_event(job.pk, event=event, now=now + timedelta(seconds=30))
+    last = {job.pk: job.events.latest("pk").pk for job in everything}
+    clock.move_to(now + YEARS)
+    before = [shown(job) for job in everything]
+    assert all(before)
+    assert run(now + YEARS)["events"] > 0
+    assert [shown(job) for job in everything] == before
+    assert {job.pk: job.events.latest("pk").pk for job in everything} == last
+
+
+def test_the_history_says_that_lines_are_missing(ana_client, account, now):
+    job = rows.failed(account, now)
+    for _ in range(4):
+        transitions.record_event(job.pk, event="fetch_failed", now=now)
+    run(now + YEARS)
+    # Her session was years old by then.
+    ana_client.force_login(account.user)
+    page = ana_client.get(reverse("job", args=[job.pk])).content.decode()
+    assert "3 earlier lines like those that follow are not kept." in page
+
+
+# Failed tasks
+
+
+def test_failed_tasks_are_kept_as_long_as_the_setting_says(now, settings):
+    for number, (success, age) in enumerate([(False, 0), (False, 1), (True, 1)]):
+        stopped = now - settings.FAILURES_KEPT - timedelta(seconds=age) + timedelta(seconds=0.5)
+        Task.objects.create(
+            id=str(number), name="x", func="x", started=stopped, stopped=stopped, success=success
+        )
+    assert run(now) == {"failed tasks": 1}
+    assert sorted(Task.objects.values_list("id", flat=True)) == ["0", "2"]
+
+
+# Pictures of visitors
+
+
+@pytest.fixture
+def kept_a_month(settings):
+    settings.VISITOR_PICTURES_KEPT = 30 * DAY
+
+
+def test_pictures_of_visitors_stay_unless_somebody_says_so(visitor, now, settings):
+    assert settings.VISITOR_PICTURES_KEPT is None
+    rows.ready(visitor, now)
+    assert run(now + YEARS) == {}
+
+
+@pytest.mark.usefixtures("kept_a_month")
+def test_pictures_of_visitors_go_and_their_ledgers_stay(
+    visitor, account, now, django_capture_on_commit_callbacks
+):
+    job, anas = rows.ready(visitor, now), rows.ready(account, now)
+    picture = Picture.objects.get(job=job)
+    thumbnails.thumbnail_of(picture)
+    assert run(now + 29 * DAY) == {}
+    with django_capture_on_commit_callbacks(execute=True):
+        assert run(now + 31 * DAY) == {"pictures of visitors": 1}
+    assert [found.job_id for found in Picture.objects.all()] == [anas.pk]
+    assert not (Path(site.MEDIA_ROOT) / picture.file).exists()
+    assert rows.again(job).attempt.state == "success"
+    assert violations(now + 31 * DAY) == []
+
+
+@pytest.mark.usefixtures("kept_a_month")
+def test_the_page_does_not_say_that_the_visitor_did_it(visitor_client, visitor, now):
+    job = rows.ready(visitor, now)
+    run(now + 31 * DAY)
+    page = visitor_client.get(reverse("job", args=[job.pk])).content.decode()
+    assert "pictures of visitors are not kept for ever" in page
+    assert "You deleted" not in page
+
+
+# Files
+
+
+def lay(name: str, age: timedelta, now) -> Path:
+    path = Path(site.MEDIA_ROOT) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"x")
+    os.utime(path, ((now - age).timestamp(),) * 2)
+    return path
+
+
+def test_files_of_no_picture_go_after_a_day(account, now):
+    rows.ready(account, now)
+    picture = Path(site.MEDIA_ROOT) / Picture.objects.get().file
+    os.utime(picture, ((now - YEARS).timestamp(),) * 2)
+    thumbnails.thumbnail_of(Picture.objects.get())
+    old = [
+        lay("pictures/ab/abc-1-0.png", 2 * DAY, now),
+        lay(f"pictures/ab/.{picture.name}.0123456789abcdef", 2 * DAY, now),
+        lay("thumbnails/ab/00000000000000000000000000000000.webp", 2 * DAY, now),
+    ]
+    young = lay("pictures/ab/abd-1-0.png", timedelta(hours=23), now)
+    assert run(now) == {"files": 3}
+    assert [path for path in old if path.exists()] == []
+    assert picture.exists()
+    assert young.exists()
+
+
+def test_files_that_cannot_be_removed_stand_in_the_way_of_no_other(now, monkeypatch):
+    monkeypatch.setattr(housekeeping, "BATCH", 2)
+    laid = [lay(f"pictures/ab/{number}.png", 2 * DAY, now) for number in range(6)]
+    stuck = set(os.listdir(laid[0].parent)[:3])
+    unlink = Path.unlink
+
+    def unlink_some(path: Path, missing_ok: bool = False) -> None:
+        if path.name in stuck:
+            raise PermissionError(1, "not permitted")
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", unlink_some)
+    assert run(now) == {"files": 3}
+    assert {path.name for path in laid if path.exists()} == stuck
+
+
+def test_other_folders_are_left_alone(now):
+    stranger = lay("somewhere/else.png", 9 * DAY, now)
+    assert run(now) == {}
+    assert stranger.exists()
+
+
+# The run
+
+
+def test_a_run_is_bounded_and_the_next_goes_on(account, now, monkeypatch):
+    monkeypatch.setattr(housekeeping, "BATCH", 2)
+    for _ in range(5):
+        rows.failed(account, now)
+    assert [run(now + YEARS, seconds=0).get("calls") for _ in range(4)] == [2, 2, 1, None]
+
+
+def test_a_chore_that_fails_stops_no_other(account, now, monkeypatch, caplog):
+    rows.failed(account, now)
+    broken = housekeeping.Chore("events", lambda now: 0, lambda now: 1 / 0)
+    monkeypatch.setattr(housekeeping, "CHORES", (broken, *CHORES[1:]))
+    assert run(now + YEARS) == {"calls": 1}
+    assert "Housekeeping of events came to a stop" in caplog.text
+
+
+def test_two_do_not_tidy_at_the_same_time(account, now):
+    rows.failed(account, now)
+    other = housekeeping.uuid.uuid4()
+    assert leases.take_duty(housekeeping.DUTY, other, now + YEARS, housekeeping.DUTY_LASTS)
+    assert housekeeping.tidy_if_due(now + YEARS, seconds=1) == {}
+    leases.drop_duty(housekeeping.DUTY, other)
+    assert housekeeping.tidy_if_due(now + YEARS, seconds=1)["calls"] == 1
+    assert not Lease.objects.exists()
+
+
+def test_it_is_a_schedule(account, now, clock):
+    assert "jobs.processes.tasks.tidy" in {plan.func for plan in PLANS}
+    rows.failed(account, now)
+    clock.move_to(now + YEARS)
+    tasks.tidy()
+    assert CallDay.objects.count() == 1
+
+
+def test_a_dry_run_counts_what_a_run_removes(everything, account, now, clock, capsys, settings):
+    settings.VISITOR_PICTURES_KEPT = DAY
+    for _ in range(3):
+        transitions.record_event(everything[-1].pk, event="fetch_failed", now=now)
+    lay("pictures/ab/abc-1-0.png", 2 * DAY, now)
+    clock.move_to(now + YEARS)
+    states = [table.objects.count() for table in (Call, Event, Picture, CallDay)]
+    call_command("tidy", "--dry-run")
+    foretold = capsys.readouterr().out.replace("would be removed", "removed")
+    assert [table.objects.count() for table in (Call, Event, Picture, CallDay)] == states
+    call_command("tidy")
+    assert capsys.readouterr().out == foretold
+    assert "calls: 0" not in foretold
+
+
+def test_the_command_says_when_another_is_at_it(now, clock):
+    other = housekeeping.uuid.uuid4()
+    assert leases.take_duty(housekeeping.DUTY, other, now, housekeeping.DUTY_LASTS)
+    with pytest.raises(CommandError, match="another process"):
+        call_command("tidy")
+
+
+def test_the_command_says_when_the_database_is_held(monkeypatch):
+    def held(*given, **named):
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr(leases, "take_duty", held)
+    with pytest.raises(CommandError, match="cannot be used now"):
+        call_command("tidy")
+
+
+def test_a_batch_is_few_statements(account, now, django_assert_max_num_queries):
+    for _ in range(6):
+        rows.failed(account, now)
+    assert BATCH == 200
+    with django_assert_max_num_queries(25):
+        assert housekeeping.tidy_calls(now + YEARS) == 6
+    assert not Call.objects.exists()
+
+
+def test_whoever_tidies_at_the_same_time_counts_nothing_twice(each_database, tmp_path):
+    answers = contend(each_database, "tidy", tmp_path, module="tests.jobs.tidiers")
+    assert errors_in(answers) == []
+    assert sum(answer["calls"] for answer in answers) == 12
+    assert sum(answer["events"] for answer in answers) == 12 * 2
+    sums = read_rows(each_database, "SELECT SUM(failed), SUM(cost) FROM providers_callday")
+    assert [(int(failed), int(cost)) for failed, cost in sums] == [(12, 60)]
+    assert read_rows(each_database, "SELECT COUNT(*) FROM providers_call") == [(0,)]
