@@ -50,7 +50,7 @@ def test_state_has_a_dot_in_the_tab(look):
 
 
 def test_every_message_is_told_by_some_view():
-    views = "".join(path.read_text() for path in (CODE / "views").glob("*.py"))
+    views = "".join(path.read_text() for path in CODE.glob("*/views/*.py"))
     assert [name for name in wording.MESSAGES if f'"{name}"' not in views] == []
 
 
