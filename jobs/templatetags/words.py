@@ -8,7 +8,7 @@ from django.utils import formats
 from jobs.core.models import Job
 from jobs.words import wording
 from providers.adapters.registry import is_sandbox
-from providers.sandbox.faults import fault_named
+from providers.sandbox.faults import find_fault
 
 register = template.Library()
 
@@ -57,6 +57,6 @@ def draws_tests(provider: str) -> bool:
 def fault_title(name: str) -> str:
     """The form's words for a fault; a name that the table no longer has stands for itself."""
     try:
-        return str(fault_named(name).title)
+        return str(find_fault(name).title)
     except KeyError:
         return name

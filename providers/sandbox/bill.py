@@ -14,8 +14,7 @@ from itertools import count
 from pathlib import Path
 from threading import Lock
 
-from providers.sandbox.fault_kinds import Fault
-from providers.sandbox.faults import fault_named
+from providers.sandbox.faults import Fault, find_fault
 from providers.sandbox.orders import Order
 
 PRICE = Decimal("5.00")
@@ -153,7 +152,7 @@ class Bill:
             time.time(),
         )
         finished = (self.find(row["id"]) for row in rows)
-        good = (found for found in finished if found and found.fault.job == "ready")
+        good = (found for found in finished if found and found.fault.gives_picture)
         return next(good, None) or replace(generation, id=_new_id())
 
     def tell_failure(self, generation: Generation, *, now: float) -> None:
@@ -212,7 +211,7 @@ class Bill:
             return None
         columns = dict(rows[0])
         del columns["failure_told"], columns["key_leaked"]
-        columns["fault"] = fault_named(columns["fault"])
+        columns["fault"] = find_fault(columns["fault"])
         columns["charged"] = Decimal(columns["charged"])
         # A restart forgets which addresses had expired, and begins with none.
         reloaded = Generation(**columns, expired=1)

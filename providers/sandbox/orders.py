@@ -9,8 +9,7 @@ from email.message import Message
 from typing import TypeVar
 
 from providers.sandbox.drawing import ASPECT_RATIOS
-from providers.sandbox.fault_kinds import Fault
-from providers.sandbox.faults import fault_named
+from providers.sandbox.faults import Fault, find_fault
 
 MAX_PROMPT = 20_000
 PAGE_LIMIT = 100
@@ -98,7 +97,7 @@ def _read_callback(asked: dict) -> str:
 
 def _read_fault(name: str) -> Fault:
     try:
-        return fault_named(name)
+        return find_fault(name)
     except KeyError:
         raise Refusal(400, "BAD_REQUEST", f"Неизвестная неисправность {name}") from None
 

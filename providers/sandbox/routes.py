@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 from providers.sandbox import answers, tricks
 from providers.sandbox.bill import Bill, Generation
 from providers.sandbox.drawing import draw_picture, paint_picture
-from providers.sandbox.fault_kinds import Fault
+from providers.sandbox.faults import Fault
 from providers.sandbox.framing import send_interim
 from providers.sandbox.hooks import Sender
 from providers.sandbox.odd_pictures import ODD_PICTURES

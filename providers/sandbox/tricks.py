@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from providers.sandbox.answers import MUDDLED_POLLS, as_json, error
 from providers.sandbox.bill import Generation
-from providers.sandbox.fault_kinds import Fault
+from providers.sandbox.faults import Fault
 from providers.sandbox.framing import FRAMINGS
 from providers.sandbox.wire import Line
 

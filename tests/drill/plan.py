@@ -9,7 +9,7 @@ from random import Random
 from typing import TypeVar
 
 from jobs.engine.faultpoints import POINTS
-from providers.sandbox.faults import FAULTS, fault_named
+from providers.sandbox.faults import FAULTS
 from providers.sandbox.framing import FRAMINGS
 from tests.drill.scales import (
     MOST_HELD,
@@ -18,6 +18,7 @@ from tests.drill.scales import (
     POINT_SLEEPS,
     TICKER_SLEEPS,
 )
+from tests.fault_ends import expect
 
 SHARED_MODEL = "extra"
 FALLBACK_MODEL = "fallback"
@@ -145,7 +146,7 @@ def _deck(dice: Random) -> list[str]:
 
 def _is_delivered(fault: str) -> bool:
     """Only a run that ends with a picture can be taken for another that does."""
-    return fault_named(fault).job == "ready"
+    return expect(fault).job == "ready"
 
 
 def _sometimes(dice: Random, share: float, troubles: Iterator[str]) -> str:

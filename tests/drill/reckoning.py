@@ -12,16 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from providers.sandbox.faults import FAULTS
 from tests.drill.plan import FALLBACK_MODEL, SHARED_MODEL
 from tests.drill.records import Books, Call, Job, Run
 from tests.drill.scales import SCALED, SKEW
 from tests.drill.seats import wrongs_of_seats, wrongs_of_slot
 from tests.drill.unasked import silences_heard, wrongs_of_traffic
 from tests.drill.wrongs import Wrong, story
+from tests.fault_ends import EXPECTED_FAULTS
 
-FAILING = {fault.name for fault in FAULTS if fault.call == "failed"}
-UNFETCHABLE = {fault.name for fault in FAULTS if fault.reason == "not_fetched"}
+FAILING = {fault.name for fault in EXPECTED_FAULTS if fault.call == "failed"}
+UNFETCHABLE = {fault.name for fault in EXPECTED_FAULTS if fault.reason == "not_fetched"}
 UNREADABLE = {"odd_shape", "result_wrong_type"}
 CONTRADICTED = "json_5xx_executed"
 TAKEN_BACK = "failed_then_completed"

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from providers.sandbox.faults import fault_named
 from providers.sandbox.tricks import RUN_HEADER
 from tests.drill.messages import ReplySoFar, Request
 from tests.drill.plan import FALLBACK_MODEL, Plan, Round
+from tests.fault_ends import expect
 
 LATEST = 40
 WAYS = {"/v1/media": "poll", "/f": "file", "/v1/history": "list"}
@@ -106,7 +106,7 @@ class Traffic:
 
 
 def _is_delivered(of_round: Round) -> bool:
-    return fault_named(of_round.fault).job == "ready"
+    return expect(of_round.fault).job == "ready"
 
 
 def token_in(asked: dict) -> str:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import requests
 
-from providers.sandbox.faults import FAULTS, Fault, fault_named
+from tests.fault_ends import EXPECTED_FAULTS, ExpectedFault, expect
 from tests.site.test_faults import SCALED, sign_in
 from tests.site_orders import Desk
 from tests.site_process import Site
@@ -28,7 +28,7 @@ BILLED = {"fail_billed", "no_output", "text_only"}
 BUSY_ONCE = {"http_429_once"}
 
 
-def falls_back(fault: Fault, *, after_billed: bool) -> bool:
+def falls_back(fault: ExpectedFault, *, after_billed: bool) -> bool:
     """By the table: what surely was not executed, or ended without a cost by its own word."""
     return (
         fault.call == "rejected"
@@ -44,7 +44,7 @@ class Ends:
         site = Site(folder, **SCALED, **WITH_SPARE, **setting).start()
         desk = Desk(site.env)
         try:
-            self.jobs = desk.ask("place", *[fault.name for fault in FAULTS])
+            self.jobs = desk.ask("place", *[fault.name for fault in EXPECTED_FAULTS])
             site.wait_until(lambda: self._read(desk), seconds=240)
             self.audit = site.run("audit")
             with sign_in(site) as session:
@@ -59,9 +59,11 @@ class Ends:
 
     def _read(self, desk: Desk) -> bool:
         self.rows = desk.ask("report")
-        return all(self.of(fault.name)["state"] == self.expected(fault) for fault in FAULTS)
+        return all(
+            self.of(fault.name)["state"] == self.expected(fault) for fault in EXPECTED_FAULTS
+        )
 
-    def expected(self, fault: Fault) -> str:
+    def expected(self, fault: ExpectedFault) -> str:
         return "ready" if falls_back(fault, after_billed=self.after_billed) else fault.job
 
     def of(self, name: str) -> dict:
@@ -98,9 +100,9 @@ def ends(request, both) -> Ends:
     return both[request.param]
 
 
-@pytest.mark.parametrize("name", [fault.name for fault in FAULTS])
+@pytest.mark.parametrize("name", [fault.name for fault in EXPECTED_FAULTS])
 def test_another_is_asked_exactly_where_the_table_says_so(ends, name):
-    fault = fault_named(name)
+    fault = expect(name)
     first = [] if name == "refuse" else [FIRST]
     if falls_back(fault, after_billed=ends.after_billed):
         assert ends.asked(name) == [*first, SPARE]
@@ -111,9 +113,9 @@ def test_another_is_asked_exactly_where_the_table_says_so(ends, name):
         assert ends.of(name)["models"] == [FIRST]
 
 
-@pytest.mark.parametrize("name", [fault.name for fault in FAULTS])
+@pytest.mark.parametrize("name", [fault.name for fault in EXPECTED_FAULTS])
 def test_what_was_charged_is_what_the_person_got(ends, name):
-    fault, row = fault_named(name), ends.of(name)
+    fault, row = expect(name), ends.of(name)
     first = [FIRST] * (0 if name in BUSY_ONCE else fault.charges)
     if falls_back(fault, after_billed=ends.after_billed):
         assert ends.charged(name) == [*first, SPARE]

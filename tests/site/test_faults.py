@@ -1,7 +1,7 @@
 """Every fault of the sandbox against the whole running site, over http and over TLS.
 
 What does not depend on the scheme goes over http alone. All faults of a scheme are ordered at once
-from a site with scaled times; the table beside the faults says how each must end, and the sandbox's
+from a site with scaled times; `tests/fault_ends.py` says how each must end, and the sandbox's
 own bill says what was executed and charged.
 """
 
@@ -12,8 +12,7 @@ import pytest
 import requests
 import trustme
 
-from providers.sandbox.fault_kinds import Fault
-from providers.sandbox.faults import FAULTS, fault_named
+from tests.fault_ends import EXPECTED_FAULTS, ExpectedFault, expect
 from tests.site_orders import Desk
 from tests.site_process import Site
 
@@ -74,8 +73,8 @@ def sign_in(site: Site) -> requests.Session:
     return session
 
 
-def faults_over(scheme: str) -> list[Fault]:
-    return [fault for fault in FAULTS if scheme == "http" or fault.name not in HTTP_ALONE]
+def faults_over(scheme: str) -> list[ExpectedFault]:
+    return [fault for fault in EXPECTED_FAULTS if scheme == "http" or fault.name not in HTTP_ALONE]
 
 
 class Ends:
@@ -137,13 +136,8 @@ def ends(request, both) -> Ends:
     indirect=["ends"],
 )
 def test_rows_page_and_bill_end_as_the_table_says(ends, name):
-    fault, row = fault_named(name), ends.of(name)
-    assert (row["calls"][-1], row["attempt"], row["state"], row["reason"]) == (
-        fault.call,
-        fault.attempt,
-        fault.job,
-        fault.reason,
-    )
+    fault, row = expect(name), ends.of(name)
+    assert (row["calls"][-1], row["attempt"], row["state"], row["reason"]) == fault.end
     if fault.in_doubt_first:
         assert "overdue" in row["events"]
     assert WORDS[fault.job] in ends.pages[name]

@@ -1,7 +1,7 @@
 """Webhooks against the whole running site, over real sockets, in each way of signing.
 
 A request's answer is lost, its webhook comes: the picture is delivered and paid once. The sandbox
-sends good and bad ones, and its table of faults says how each must end.
+sends good and bad ones, and `tests/fault_ends.py` says how each must end.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import requests
 
-from providers.sandbox.faults import fault_named
 from providers.sandbox.hooks import HOOKED
+from tests.fault_ends import expect
 from tests.site_orders import Desk
 from tests.site_process import Site, free_port
 
@@ -102,8 +102,8 @@ def ends(request, all_ends) -> Ends:
 
 @pytest.mark.parametrize("name", sorted(HOOKED))
 def test_each_ends_as_the_table_says_of_a_site_with_webhooks(ends, name):
-    fault, row = fault_named(name), ends.of(name)
-    assert (row["calls"][-1], row["attempt"], row["state"], row["reason"]) == fault.end(hooked=True)
+    expected, row = expect(name), ends.of(name)
+    assert (row["calls"][-1], row["attempt"], row["state"], row["reason"]) == expected.hooked_end
     assert len(row["pictures"]) == 1
 
 

@@ -7,15 +7,14 @@ Each fault has a model of its own, so that nothing but the fault itself leaves a
 import pytest
 import requests
 
-from providers.sandbox.fault_kinds import End, Fault
-from providers.sandbox.faults import FAULTS
+from tests.fault_ends import EXPECTED_FAULTS, End
 from tests.site.test_faults import SCALED, WORDS, sign_in
 from tests.site_orders import Desk
 from tests.site_process import Site
 
 pytestmark = pytest.mark.site
 
-IN_DOUBT = [fault for fault in FAULTS if fault.call == "unknown"]
+IN_DOUBT = [fault for fault in EXPECTED_FAULTS if fault.call == "unknown"]
 SEARCHING = SCALED | {
     "SANDBOX_KEY_EXCLUSIVE": "yes",
     # Three of the sandbox's minutes are twelve seconds.
@@ -24,10 +23,6 @@ SEARCHING = SCALED | {
     "SEND_WITHIN": "10",
     "IMAGE_MODELS": ",".join(f"sandbox:{fault.name}" for fault in IN_DOUBT),
 }
-
-
-def expected(fault: Fault) -> End:
-    return fault.found or End(fault.call, fault.attempt, fault.job, fault.reason)
 
 
 class Ends:
@@ -50,7 +45,7 @@ class Ends:
 
     def _read(self, desk: Desk) -> bool:
         self.rows = desk.ask("report")
-        return all(self.end_of(fault.name) == expected(fault) for fault in IN_DOUBT)
+        return all(self.end_of(fault.name) == fault.found_end for fault in IN_DOUBT)
 
     def of(self, name: str) -> dict:
         return self.rows[self.jobs[name]]
@@ -72,7 +67,7 @@ def ends(tmp_path_factory) -> Ends:
 @pytest.mark.parametrize("fault", IN_DOUBT, ids=lambda fault: fault.name)
 def test_what_was_lost_ends_as_the_table_says(ends, fault):
     row = ends.of(fault.name)
-    assert ends.end_of(fault.name) == expected(fault)
+    assert ends.end_of(fault.name) == fault.found_end
     assert WORDS[row["state"]] in ends.pages[fault.name]
     assert len(row["pictures"]) == (1 if row["state"] == "ready" else 0)
     assert len(ends.generations(fault.name)) == fault.executions

@@ -178,7 +178,7 @@ def test_test_picture_is_called_one(ana_client, account, now):
 
 def test_chosen_fault_is_told(ana_client, account, now):
     job = rows.queued(account, now, fault="drop_after")
-    assert "Line dropped, executed" in text_of(page(ana_client, job))
+    assert "Connection dropped, picture made" in text_of(page(ana_client, job))
 
 
 def test_queue_says_how_many_are_ahead(ana_client, account, visitor, now):

@@ -6,7 +6,7 @@ import pytest
 
 from providers.sandbox import answers
 from providers.sandbox.bill import Generation
-from providers.sandbox.faults import fault_named
+from providers.sandbox.faults import find_fault
 
 
 def generation(fault="ok", **changes):
@@ -16,7 +16,7 @@ def generation(fault="ok", **changes):
             "id": "gen_000000000000000002",
             "work": "image:1",
             "model": "sandbox/picture",
-            "fault": fault_named(fault),
+            "fault": find_fault(fault),
             "prompt": "a fox",
             "aspect_ratio": "1:1",
             "key_digest": "ab" * 32,

@@ -19,7 +19,7 @@ from providers.calls.outcomes import (
     Running,
     Unknown,
 )
-from providers.sandbox.faults import FAULTS
+from tests.fault_ends import EXPECTED_FAULTS
 from tests.site_process import wait_until
 
 # These answers never come: it is our own patience that ends.
@@ -69,7 +69,7 @@ def kind_of(outcome):
     return CALLS[type(outcome)], "" if isinstance(outcome, Done) else outcome.why.kind
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", EXPECTED_FAULTS, ids=lambda fault: fault.name)
 def test_the_adapter_reads_each_fault_as_the_table_says(adapter, anywhere, fault, settings):
     if fault.name in HELD:
         settings.SUBMIT_TIMEOUT = 3

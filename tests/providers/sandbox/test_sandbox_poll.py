@@ -5,7 +5,7 @@ import time
 import pytest
 import requests
 
-from providers.sandbox.faults import fault_named
+from providers.sandbox.faults import find_fault
 from providers.sandbox.routes import SLOW_MINUTES
 from tests.providers.sandbox.conftest import PATIENCE
 from tests.site_process import wait_until
@@ -54,7 +54,7 @@ def test_failures_have_an_error_and_a_cost(client, fault, status, cost):
     assert answer["error"]["message"]
     assert answer["usage"]["cost_rub"] == cost
     assert "data" not in answer
-    assert client.booked() == (1, fault_named(fault).charges)
+    assert client.booked() == (1, find_fault(fault).charges)
 
 
 def test_no_output_completes_with_nothing(client):

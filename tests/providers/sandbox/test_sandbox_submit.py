@@ -8,7 +8,7 @@ import pytest
 import requests
 
 from providers.sandbox import wire
-from providers.sandbox.faults import FAULTS, fault_named
+from providers.sandbox.faults import FAULTS, find_fault
 from providers.sandbox.framing import FRAMINGS
 from tests.providers.sandbox.conftest import PATIENCE
 from tests.site_process import wait_until
@@ -36,7 +36,7 @@ ANSWERED = [fault for fault in FAULTS if fault.name not in UNREAD]
 
 
 def books(fault_name):
-    fault = fault_named(fault_name)
+    fault = find_fault(fault_name)
     return fault.executions, fault.charges
 
 

@@ -1,181 +1,174 @@
-"""The part of the table of faults that begins after the request was accepted."""
+"""Faults that begin after the request was accepted."""
 
 from django.utils.translation import gettext_lazy as _
 
-from providers.sandbox.fault_kinds import End, failed, not_fetched, ready
+from providers.sandbox.faults.kinds import free_failure, no_picture, picture
 
 RESULT_FAULTS = (
-    # It takes the request; its report to the site is worth nothing
-    ready(
+    # The request is accepted. The webhook proves nothing.
+    picture(
         "hook_bad_sig",
         _("Forged webhook"),
-        _("Draws the picture, while a forged report names another one."),
+        _("Draws the picture, and sends a forged webhook that names another one."),
     ),
-    ready(
+    picture(
         "hook_stale",
         _("Webhook of an hour ago"),
-        _("Draws the picture, and reports it under the time of an hour ago."),
+        _("Draws the picture, and dates its webhook an hour back."),
     ),
-    ready(
+    picture(
         "hook_unknown",
         _("Webhook to a wrong address"),
-        _("Draws the picture, and reports it to an address that does not exist."),
+        _("Draws the picture, and sends its webhook to an address that does not exist."),
     ),
-    # It takes the request and reports how the work went
-    ready(
+    # The request is accepted, and status checks report on the work.
+    picture(
         "slow_14",
         _("Slow: 14 minutes"),
         _("Draws the picture in 14 minutes, just before the deadline."),
     ),
-    ready(
+    picture(
         "slow_16",
         _("Slow: 16 minutes"),
         _("Draws the picture in 16 minutes, just after the deadline."),
-        in_doubt_first=True,
     ),
-    ready(
+    picture(
         "slow_40",
         _("Slow: 40 minutes"),
         _("Draws the picture in 40 minutes, long after the deadline."),
-        in_doubt_first=True,
     ),
-    ready(
+    picture(
         "poll_flaky",
-        _("Muddled answers"),
-        _("Answers every second question about the picture with nonsense, then delivers it."),
+        _("Nonsense between answers"),
+        _("Answers every second status check with nonsense, then delivers the picture."),
     ),
-    ready(
+    picture(
         "status_new",
-        _("Unknown status word"),
-        _("Reports for a while a status that nobody knows, then delivers the picture."),
+        _("Unknown status"),
+        _("Reports an unknown status for a while, then delivers the picture."),
     ),
-    ready(
+    picture(
         "wrong_id",
         _("Answers about another picture"),
-        _("Answers some questions with the state of another person's picture, then delivers it."),
+        _("Answers some status checks with another person's picture, then delivers its own."),
     ),
-    ready(
+    picture(
         "no_id",
-        _("Answers that name no picture"),
-        _("Leaves out at first which picture it speaks of, then delivers it."),
+        _("Answers without an id"),
+        _("Leaves out at first which picture an answer is about, then delivers it."),
     ),
-    ready(
+    picture(
         "poll_429",
-        _("Too busy to be asked (429)"),
-        _("Is too busy to say how the work goes, then delivers the picture."),
+        _("Too busy for status checks (429)"),
+        _("Is too busy for status checks at first, then delivers the picture."),
     ),
-    ready(
+    picture(
         "poll_429_after",
-        _("Too busy to be asked, names a wait (429)"),
-        _("Asks twice not to be asked for two seconds, then delivers the picture."),
+        _("Too busy for status checks, with a wait (429)"),
+        _("Refuses two status checks for two seconds each, then delivers the picture."),
     ),
-    failed("fail", _("Failure"), _("Reports that the work failed, at no charge."), charges=0),
-    failed(
+    free_failure(
+        "fail",
+        _("Failure"),
+        _("Reports that the work failed, at no charge."),
+    ),
+    no_picture(
         "fail_billed",
         _("Failure, billed"),
         _("Reports that the work failed, and bills it."),
-        charges=1,
     ),
-    failed(
+    free_failure(
         "cancelled",
         _("Cancelled by the provider"),
-        _("Cancels the work by itself, at no charge."),
-        reason="cancelled",
-        charges=0,
+        _("Cancels the work at no charge."),
     ),
-    failed(
+    picture(
         "failed_then_completed",
         _("Failure, later taken back"),
-        _("Reports a failure, and would say later that the picture is there and billed."),
-        charges=1,
-        hooked=End("failed", "failed", "ready", ""),
+        _("Reports a failure. Asked again later, says that the picture was made and billed."),
     ),
-    failed(
+    no_picture(
         "no_output",
         _("Finished without a picture"),
         _("Reports success and bills it, but there is no picture."),
-        reason="no_output",
-        charges=1,
     ),
-    failed(
+    no_picture(
         "text_only",
-        _("Words instead of a picture"),
+        _("Text instead of a picture"),
         _("Reports success and bills it, but answers with words only."),
-        reason="no_output",
-        charges=1,
     ),
-    ready(
+    picture(
         "late_output",
         _("Finished before its picture is listed"),
         _("Reports success three times without a picture, then lists it."),
     ),
-    not_fetched(
+    no_picture(
         "odd_shape",
         _("Finished, picture in an unknown form"),
         _("Reports success and bills it, but describes the picture in an unknown way."),
     ),
-    # The picture is made; fetching it is another matter
-    ready(
+    # The picture is made. Its file is at fault.
+    picture(
         "result_cut",
         _("File cut twice"),
         _("Hangs up in the middle of the file the first two times, then sends it whole."),
     ),
-    ready(
+    picture(
         "url_expires",
         _("File address expires"),
-        _("Fails once, forbids the file at the old address, and gives a new one when asked."),
+        _("Fails once, then refuses the old address of the file and gives a new one on request."),
     ),
-    ready(
+    picture(
         "png_text",
         _("PNG with a very long text"),
         _("Sends a picture that carries more than a megabyte of text."),
     ),
-    ready(
+    picture(
         "png_checksum",
         _("PNG with a wrong checksum"),
         _("Sends a picture whose comment has a wrong checksum."),
     ),
-    ready(
+    picture(
         "png_16_bits",
         _("PNG with 16 bits"),
         _("Sends a grey picture with 16 bits for each pixel."),
     ),
-    ready(
+    picture(
         "jpeg_end",
         _("JPEG without its end mark"),
         _("Sends a picture without its last two bytes, which carry no pixels."),
     ),
-    ready(
+    picture(
         "bitmap",
         _("Bitmap in place of a PNG"),
         _("Sends the picture in a format that was not requested."),
     ),
-    not_fetched(
+    no_picture(
         "result_gone",
         _("File gone (404)"),
         _("Draws and bills the picture, but its file is gone."),
     ),
-    not_fetched(
+    no_picture(
         "result_forbidden",
         _("File forbidden (403)"),
         _("Draws and bills the picture, but does not let anyone fetch it."),
     ),
-    not_fetched(
+    no_picture(
         "result_redirect",
         _("File elsewhere (302)"),
         _("Draws and bills the picture, but points from its file to a private address."),
     ),
-    not_fetched(
+    no_picture(
         "result_private",
         _("File at a private address"),
         _("Draws and bills the picture, but names a private address for its file."),
     ),
-    not_fetched(
+    no_picture(
         "result_huge",
         _("Endless file"),
         _("Draws and bills the picture, but its file never ends."),
     ),
-    not_fetched(
+    no_picture(
         "result_wrong_type",
         _("Not a picture"),
         _("Draws and bills the picture, but sends a web page in its place."),
