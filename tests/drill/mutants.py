@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from tests.drill.patches import replace
+
 VARIABLE = "COUNTERFOIL_DRILL_MUTANT"
 
 
@@ -33,9 +35,13 @@ def _no_wall() -> None:
 
     candidates = pool.candidates
     SOURCES[JobState.RUNNING] |= {JobState.RUNNING, JobState.IN_DOUBT}
-    ledger.find_live_call = lambda work: None
-    pool.candidates = lambda chosen, calls: candidates(
-        chosen, [call for call in calls if call.state not in LIVE]
+    replace(ledger, "find_live_call", lambda work: None)
+    replace(
+        pool,
+        "candidates",
+        lambda chosen, calls: candidates(
+            chosen, [call for call in calls if call.state not in LIVE]
+        ),
     )
 
 
@@ -58,7 +64,7 @@ def _settle_anything() -> None:
         nothing = cost_nothing and state == AttemptState.FAILED
         return Attempt.objects.filter(pk=attempt_id).update(**columns, cost_nothing=nothing) == 1
 
-    ledger.settle = settle
+    replace(ledger, "settle", settle)
 
 
 def _send_before_commit() -> None:
@@ -72,23 +78,25 @@ def _send_before_commit() -> None:
     from providers.calls.models import Call
 
     in_order = generate._open_and_send
+    open_somewhere, request_of = generate._open_somewhere, generate._request_of
+    follow, release = outcomes.follow_submit, leases.release
 
     def open_and_send(lease: Any) -> None:
         with transaction.atomic():
-            unwritten = generate._open_somewhere(lease, timezone.now())
+            unwritten = open_somewhere(lease, timezone.now())
             transaction.set_rollback(True)
         if not isinstance(unwritten, Call):
             in_order(lease)
             return
-        answer = generate._submit(unwritten, generate._request_of(lease.stage.job, unwritten))
+        answer = generate._submit(unwritten, request_of(lease.stage.job, unwritten))
         faultpoints.reach("submit_answered")
-        call = generate._open_somewhere(lease, timezone.now())
+        call = open_somewhere(lease, timezone.now())
         if isinstance(call, Call):
             Call.objects.filter(pk=call.pk).update(hook_token=unwritten.hook_token)
-            outcomes.follow_submit(call, answer, timezone.now())
-            leases.release(lease, due_at=call.deadline_at)
+            follow(call, answer, timezone.now())
+            release(lease, due_at=call.deadline_at)
 
-    generate._open_and_send = open_and_send
+    replace(generate, "_open_and_send", open_and_send)
 
 
 def _fail_unknown() -> None:
@@ -101,14 +109,14 @@ def _fail_unknown() -> None:
         answer = submit(*about)
         return Rejected(answer.why) if isinstance(answer, Unknown) else answer
 
-    generate._submit = submit_surely  # type: ignore[assignment]
+    replace(generate, "_submit", submit_surely)
 
 
 def _wake_nobody() -> None:
     from jobs.processes import ticker
 
-    ticker.wake_due = lambda now: None
-    ticker.Ticker.free_dead = lambda self, now: None  # type: ignore[method-assign]
+    replace(ticker, "wake_due", lambda now: None)
+    replace(ticker.Ticker, "free_dead", lambda self, now: None)
 
 
 def _ignore_token() -> None:
@@ -119,26 +127,26 @@ def _ignore_token() -> None:
         columns = {**leases.FREE, "due_at": None, "done_at": now, "tries": 0}
         return Stage.objects.filter(pk=lease.stage.pk).update(**columns) == 1
 
-    leases.is_held = lambda lease: True
-    leases.finish = finish
+    replace(leases, "is_held", lambda lease: True)
+    replace(leases, "finish", finish)
 
 
 def _forget_early_id() -> None:
     from providers.adapters.sandbox import SandboxPolza
 
-    SandboxPolza.early_id_header = ""
+    replace(SandboxPolza, "early_id_header", "")
 
 
 def _believe_any_id() -> None:
     from providers.adapters import run_queries
 
-    run_queries.names_same_run = lambda named, requested: True
+    replace(run_queries, "names_same_run", lambda named, requested: True)
 
 
 def _fail_empty_at_once() -> None:
     from providers.calls import interim
 
-    interim.has_waited_for_output = lambda call, now: True
+    replace(interim, "has_waited_for_output", lambda call, now: True)
 
 
 MUTANTS = (

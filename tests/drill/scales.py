@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+from tests.drill.patches import replace
+
 # Longest: a request that the proxy holds, a process that is stopped, a leap of the clock.
 MOST_HELD = 2.5
 MOST_STOPPED = 4.0
@@ -51,8 +53,8 @@ def install() -> None:
     from jobs.pictures import saving
     from providers import recovery
 
-    recovery.SKEW = SKEW
-    leases.DEATH_DELAYS = (1, 2, 4, 8)
-    saving.FETCH_DELAYS = (1, 1, 2)  # type: ignore[assignment]
-    saving.STORE_DELAYS = (1, 1, 2)  # type: ignore[assignment]
-    advance.RETRY_AFTER_OUTAGE = timedelta(seconds=1)
+    replace(recovery, "SKEW", SKEW)
+    replace(leases, "DEATH_DELAYS", (1, 2, 4, 8))
+    replace(saving, "FETCH_DELAYS", (1, 1, 2))
+    replace(saving, "STORE_DELAYS", (1, 1, 2))
+    replace(advance, "RETRY_AFTER_OUTAGE", timedelta(seconds=1))
