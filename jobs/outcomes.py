@@ -19,7 +19,7 @@ from jobs import owner_actions
 from jobs.core import transitions
 from jobs.core.models import Job, Picture, Stage
 from jobs.core.states import ENDS, JobState
-from jobs.core.works import chosen_offer, fault_at, job_id_of, work_of
+from jobs.core.works import calls_of, chosen_offer, fault_at
 from jobs.engine import leases, queue
 from jobs.engine.leases import StageLease
 from jobs.pictures import unread
@@ -50,7 +50,7 @@ HOPELESS = frozenset({"auth", "balance", "cap"})
 @transaction.atomic
 def apply(call: Call, news: Outcome, now: datetime) -> Recorded:
     """Record the news and let everything follow that follows from it; twice changes nothing."""
-    job = Job.objects.select_for_update().get(pk=job_id_of(call.work))
+    job = Job.objects.select_for_update().of_work(call.work).get()
     if isinstance(news, Done) and news.unread:
         _keep_answer(job, call, news.unread, now)
     recorded = calls.record(call_id=call.pk, news=news, now=now)
@@ -67,7 +67,7 @@ def follow_submit(call: Call, news: Outcome, now: datetime) -> Recorded:
     """As any news; and by its answer to a submit a provider's gate is paused or opened. A fault
     that somebody asked the sandbox for says nothing about the provider."""
     recorded = apply(call, news, now)
-    job = Job.objects.get(pk=job_id_of(call.work))
+    job = Job.objects.of_work(call.work).get()
     if recorded.changed and not fault_at(job, Offer(call.provider, call.model)):
         said = news.why.retry_after if isinstance(news, Rejected) else None
         _tell_staff(gates.follow(recorded.call, now, retry_after=said), now)
@@ -98,7 +98,7 @@ def wait_a_turn(lease: StageLease, closed: Sequence[Closed], now: datetime) -> N
 def give_up(call: Call, now: datetime) -> bool:
     """The end of retention: the job is not confirmed, its attempt stays as the record of an
     unknown, and the call counts as possibly charged."""
-    job = Job.objects.select_for_update().get(pk=job_id_of(call.work))
+    job = Job.objects.select_for_update().of_work(call.work).get()
     if not calls.give_up(call_id=call.pk, now=now):
         return False
     transitions.apply(job.pk, JobState.NOT_CONFIRMED, event="given_up", now=now, reason="deadline")
@@ -111,7 +111,7 @@ def give_back(call: Call, now: datetime) -> bool:
     """Staff's decision about the slot, and no evidence about the run: the attempt has failed, the
     call is given up and still pursued; one that was made and cannot be read has its end already.
     A picture that comes is delivered and takes no slot."""
-    job = Job.objects.select_for_update().get(pk=job_id_of(call.work))
+    job = Job.objects.select_for_update().of_work(call.work).get()
     was_unread = job.reason == UNREAD
     given = (
         transitions.apply(job.pk, JobState.FAILED, event="given_back", now=now, reason="given_back")
@@ -130,7 +130,7 @@ def give_back(call: Call, now: datetime) -> bool:
 def mark_overdue(call: Call, now: datetime) -> bool:
     """Accepted and past its deadline: in doubt, polled on more slowly; no failure. An old answer
     must not throw doubt on a call that ended since it was asked."""
-    job = Job.objects.select_for_update().get(pk=job_id_of(call.work))
+    job = Job.objects.select_for_update().of_work(call.work).get()
     if not Call.objects.filter(pk=call.pk, state=CallState.ACCEPTED).exists():
         return False
     return transitions.apply(job.pk, JobState.IN_DOUBT, event="overdue", now=now, reason="deadline")
@@ -146,7 +146,9 @@ def await_output(call: Call, answer: NoOutput, now: datetime) -> None:
     if interim.has_waited_for_output(call, now):
         apply(call, Failed(Cause("no_output", text=answer.text), answer.cost), now)
     elif interim.note_no_output(call, now):
-        transitions.record_event(job_id_of(call.work), event="no_output", now=now)
+        transitions.record_event(
+            Job.objects.of_work(call.work).get().pk, event="no_output", now=now
+        )
 
 
 @transaction.atomic
@@ -174,7 +176,7 @@ def deliver(
 def deliver_kept(call: Call, picture: Picture, now: datetime) -> bool:
     """Staff's decision: this is the picture of a result that could not be read. False where the
     save of it has just ended otherwise, or its person has deleted the result."""
-    job = Job.objects.select_for_update().get(pk=job_id_of(call.work))
+    job = Job.objects.select_for_update().of_work(call.work).get()
     if job.result_deleted_at or not leases.end_save(call, now):
         return False
     unread.resolve(call, now)
@@ -189,7 +191,7 @@ def hold_unread(lease: StageLease, now: datetime, *, due_at: datetime) -> bool:
     job = Job.objects.select_for_update().get(pk=lease.stage.job_id)
     if not leases.release(lease, due_at=due_at):
         return False
-    if not Call.objects.of_work(work_of(job.pk)).filter(state__in=LIVE).exists():
+    if not calls_of(job.pk).filter(state__in=LIVE).exists():
         transitions.apply(job.pk, JobState.IN_DOUBT, event="unread", now=now, reason=UNREAD)
     elif not job.events.filter(name="unread").exists():
         transitions.record_event(job.pk, event="unread", now=now)
@@ -215,7 +217,7 @@ def end_unfetched(lease: StageLease, now: datetime, *, code: str) -> bool:
     job = Job.objects.select_for_update().get(pk=lease.stage.job_id)
     if not leases.finish(lease, now):
         return False
-    if Call.objects.of_work(work_of(job.pk)).filter(state__in=LIVE).exists():
+    if calls_of(job.pk).filter(state__in=LIVE).exists():
         transitions.record_event(job.pk, event="not_fetched", now=now, code=code)
         return True
     _settle(job, AttemptState.FAILED, now)
@@ -241,7 +243,7 @@ def fail_unanswerable(job_id: uuid.UUID, now: datetime) -> bool:
     """End a job that waits in the queue although nobody may be asked: what it waited for is no
     longer among the settings."""
     job = Job.objects.select_for_update().get(pk=job_id)
-    last = Call.objects.of_work(work_of(job.pk)).last()
+    last = calls_of(job.pk).last()
     reason = last.why if last else "config"
     return job.state == JobState.QUEUED and _fail(job, now, reason=reason)
 
@@ -362,18 +364,18 @@ def _settle(job: Job, state: AttemptState, now: datetime) -> bool:
         attempt_id=job.attempt_id,
         state=state,
         now=now,
-        cost_nothing=not Call.objects.of_work(work_of(job.pk)).may_have_cost().exists(),
+        cost_nothing=not calls_of(job.pk).may_have_cost().exists(),
     )
 
 
 def _open_save(job: Job, call: Call, now: datetime) -> None:
     """The paid result exists: fetching it is a stage of its own, whatever became of the job."""
     leases.finish_all(job.pk, now)
-    Stage.objects.get_or_create(
+    stage, _ = Stage.objects.get_or_create(
         call=call,
         defaults={"job": job, "name": "save", "created_at": now, "due_at": now, "woken_at": now},
     )
-    queue.enqueue_after_commit(job.pk)
+    queue.enqueue_after_commit(stage.pk)
 
 
 def _others(job: Job, call: Call) -> list[Candidate]:

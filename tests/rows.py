@@ -40,6 +40,7 @@ from providers.calls.outcomes import (
 )
 from providers.wire.picture_files import Fetched
 from quotas.models import Account
+from tests import working
 
 SECOND = timedelta(seconds=1)
 PROMPT = "A portrait of a baker in soft window light"
@@ -141,7 +142,7 @@ def failed_billed(account: Account, now: datetime, **order: str) -> Job:
 
 def not_fetched(account: Account, now: datetime, **order: str) -> Job:
     job = saving(account, now, **order)
-    lease = leases.take(job.pk, now + 6 * SECOND)
+    lease = working.take(job.pk, now + 6 * SECOND)
     assert lease
     outcomes.end_unfetched(lease, now + 7 * SECOND, code="gone")
     return again(job)
@@ -150,7 +151,7 @@ def not_fetched(account: Account, now: datetime, **order: str) -> Job:
 def unread_result(account: Account, now: datetime, **order: str) -> Job:
     """In doubt: made, but what came is no picture."""
     job = saving(account, now, **order)
-    lease = leases.take(job.pk, now + 6 * SECOND)
+    lease = working.take(job.pk, now + 6 * SECOND)
     assert lease
     unread.keep(job.pk, call_of(job), "file", b"<svg/>", "not_a_picture", now + 6 * SECOND)
     outcomes.hold_unread(lease, now + 7 * SECOND, due_at=now + 60 * SECOND)
@@ -233,12 +234,12 @@ def polled(job: Job, answer: PollResult, at: datetime) -> Job:
 
 
 def delivered(job: Job, at: datetime, *, picture: bytes | None = None) -> Job:
-    lease = leases.take(job.pk, at)
+    lease = working.take(job.pk, at)
     assert lease, "nothing to save"
     content = picture or a_picture()
     width, height = Image.open(io.BytesIO(content)).size
     assert lease.stage.call
-    row = picture_of(lease.stage.call, Fetched(content, "image/png", "png", width, height))
+    row = picture_of(job.pk, lease.stage.call, Fetched(content, "image/png", "png", width, height))
     storing.store(row.file, content)
     outcomes.deliver(lease, [row], at)
     return again(job)
@@ -253,7 +254,7 @@ def a_picture() -> bytes:
 def _answered(account: Account, now: datetime, answer: Outcome, order: dict) -> Job:
     """Opened, leased as a worker would, and answered a second later."""
     job = queued(account, now, **order)
-    lease = leases.take(job.pk, now + SECOND)
+    lease = working.take(job.pk, now + SECOND)
     assert lease
     _open_call(job, now + SECOND)
     outcomes.apply(call_of(job), answer, now + 2 * SECOND)

@@ -130,17 +130,19 @@ def report() -> dict[str, dict]:
 
 
 def work(jobs: list[str]) -> list[str]:
-    from jobs.engine import advance as engine
+    from tests import working
 
     for job in jobs:
-        engine.advance(uuid.UUID(job))
+        working.advance(uuid.UUID(job))
     return jobs
 
 
 def redeliver(jobs: list[str]) -> list[bool]:
+    from jobs.core.models import Stage
     from jobs.engine import queue
 
-    return [queue.enqueue(uuid.UUID(job)) for job in jobs for _ in range(3)]
+    stages = Stage.objects.filter(job__in=jobs).values_list("pk", flat=True)
+    return [queue.enqueue(stage) for stage in stages for _ in range(3)]
 
 
 def main() -> None:

@@ -31,6 +31,11 @@ class JobQuerySet(models.QuerySet["Job"]):
     def open(self) -> "JobQuerySet":
         return self.filter(state__in=OPEN_STATES)
 
+    def of_work(self, work: str) -> "JobQuerySet":
+        """At most one: a work is on one stage (`stage_once_a_work`)."""
+        # No join: PostgreSQL would lock the stage too where the job is locked.
+        return self.filter(pk__in=Stage.objects.filter(work=work).values("job"))
+
     def notice_due(self, now: datetime) -> "JobQuerySet":
         """Ended otherwise than by their person's own hand, their mail not sent yet."""
         return self.filter(notice_due_at__lte=now, state__in=["ready", "failed", "not_confirmed"])
@@ -141,6 +146,8 @@ class Stage(models.Model):
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="stages")
     name = models.CharField(_("name"), max_length=20)
+    # What one payment is for; null for a stage that sends no request. Calls are joined by it.
+    work = models.CharField(_("work"), max_length=100, null=True, blank=True)  # noqa: DJ001
     call = models.OneToOneField(Call, null=True, blank=True, on_delete=models.PROTECT)
     due_at = models.DateTimeField(_("due"), null=True, blank=True)
     woken_at = models.DateTimeField(_("put in the queue"), null=True, blank=True)
@@ -158,9 +165,18 @@ class Stage(models.Model):
         verbose_name = _("stage")
         verbose_name_plural = _("stages")
         constraints = [
+            # A payment is for one stage. Siblings have the same name and works of their own.
+            models.UniqueConstraint(
+                fields=["work"], condition=Q(work__isnull=False), name="stage_once_a_work"
+            ),
             # A stage of a call is once a call; a job may have the results of several.
             models.UniqueConstraint(
-                fields=["job", "name"], condition=Q(call__isnull=True), name="stage_once_a_job"
+                fields=["job", "name"],
+                condition=Q(call__isnull=True, work__isnull=True),
+                name="stage_once_a_job",
+            ),
+            models.CheckConstraint(
+                condition=Q(work__isnull=True) | ~Q(work=""), name="stage_work_is_named"
             ),
             models.CheckConstraint(
                 condition=~Q(name="save") | Q(call__isnull=False), name="stage_saves_a_call"

@@ -1,26 +1,39 @@
-"""The work that one payment is for, as a stable key; and whom a job's person chose for it."""
+"""The work that one payment is for, as a stable key on its stage, and the calls of a job's works.
+
+call.work == stage.work ──> stage.job
+"""
 
 import uuid
+from collections.abc import Collection
 
-from jobs.core.models import Job
+from django.db.models import Exists, OuterRef, Q
+
+from jobs.core.models import Job, Stage
 from providers.adapters.registry import Offer
+from providers.calls.models import Call, CallQuerySet
 
 
 def work_of(job_id: uuid.UUID) -> str:
+    """Of the picture of a job."""
     return f"image:{job_id}"
 
 
-def job_id_of(work: str) -> uuid.UUID:
-    """`image:<job>` as the job's id; raises ValueError for a work that is no job's."""
-    return uuid.UUID(work.partition(":")[2])
+def calls_of(job_id: uuid.UUID) -> CallQuerySet:
+    """Of all works of the job, oldest first."""
+    works = Stage.objects.filter(job=job_id, work__isnull=False).values("work")
+    return Call.objects.filter(work__in=works).order_by("pk")
 
 
-def job_id_in(work: str) -> uuid.UUID | None:
-    """None for a work that is no job's: staff look at such a call too (`call_has_job`)."""
-    try:
-        return job_id_of(work)
-    except ValueError:
-        return None
+def has_call(*conditions: Q, **columns: object) -> Exists:
+    """For a query of jobs: any work of theirs has such a call."""
+    calls = Call.objects.filter(*conditions, work=OuterRef("work"), **columns)
+    return Exists(Stage.objects.filter(Exists(calls), job=OuterRef("pk")))
+
+
+def job_ids_by_work(works: Collection[str]) -> dict[str, uuid.UUID]:
+    """Without the works that no stage has: staff look at such a call too (`call_has_job`)."""
+    stages = Stage.objects.filter(work__in=works).values_list("work", "job_id")
+    return {work: job_id for work, job_id in stages if work}
 
 
 def chosen_offer(job: Job) -> Offer:

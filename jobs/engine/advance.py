@@ -1,13 +1,12 @@
-"""Runs the stages of a job, one after the other, under leases.
+"""Runs a stage of a job under its own lease, beside its siblings.
 
-    advance: take the stage's lease -> run it -> it waits, ends, or opens the next -> again
+    advance: take the stage's lease -> run it -> it waits, ends, or opens others -> again
 
 A stage is a function of what is in the database and may be run again at any time. An exception
 ends the run, never the worker: the start stays counted and the stage is run again later.
 """
 
 import logging
-import uuid
 from datetime import timedelta
 
 from django.db import DatabaseError
@@ -20,7 +19,6 @@ from jobs.engine import faultpoints, leases
 from jobs.engine.leases import StageLease
 from jobs.pictures import generate as pictures
 from jobs.pictures import saving
-from providers.calls.models import Call
 
 log = logging.getLogger(__name__)
 
@@ -32,9 +30,9 @@ PIPELINES = {
 }
 
 
-def advance(job_id: uuid.UUID) -> None:
-    """Run the job's due stages until it waits or ends."""
-    while lease := leases.take(job_id, timezone.now()):
+def advance(stage_id: int) -> None:
+    """Run the stage until it waits or ends."""
+    while lease := leases.take(stage_id, timezone.now()):
         faultpoints.reach(f"{lease.stage.name}_leased")
         with leases.kept(lease):
             _run(lease)
@@ -58,6 +56,6 @@ def fail_hopeless(stage: Stage) -> bool:
     """The third death without any call: nothing was sent, so the job fails with its slot back."""
     if stage.tries < leases.DEATHS_BEFORE_DELAY + 1:
         return False
-    if Call.objects.of_work(works.work_of(stage.job_id)).exists():
+    if works.calls_of(stage.job_id).exists():
         return False
     return outcomes.fail_unsent(stage.job_id, timezone.now(), reason="config")

@@ -42,9 +42,10 @@ class StageLease:
     """Whose lapsed lease this one follows, or the empty string."""
 
 
-def take(job_id: uuid.UUID, now: datetime) -> StageLease | None:
-    """The lease of the job's first stage that is due; None when there is none."""
-    stage = Stage.objects.due(now).filter(job_id=job_id).order_by("pk").first()
+def take(stage_id: int, now: datetime) -> StageLease | None:
+    """The lease of a stage that is due. None when it is not, or is being run: its siblings are
+    run side by side, each under a lease of its own."""
+    stage = Stage.objects.due(now).filter(pk=stage_id).first()
     if stage is None or (stage.lease_token and stage.tries >= DEATHS_BEFORE_DELAY):
         return None
     token = uuid.uuid4()
@@ -85,18 +86,17 @@ def wait_for_room(lease: StageLease, *, since: datetime, due_at: datetime) -> bo
     return held.update(**FREE, due_at=due_at, waiting_since=since, tries=0) == 1
 
 
-def save_now(call_ids: Iterable[int], now: datetime) -> list[uuid.UUID]:
-    """Make the save of these calls due, also one that ended without a picture; return their jobs.
+def save_now(call_ids: Iterable[int], now: datetime) -> list[int]:
+    """Make the save of these calls due, also one that ended without a picture; return the stages.
     One that is just being run is left alone."""
     idle = Stage.objects.filter(name="save", call__in=call_ids, lease_token=None)
     ended_well = Q(done_at__isnull=False) & (
         Q(call__pictures__isnull=False) | Q(job__result_deleted_at__isnull=False)
     )
-    found = list(idle.exclude(ended_well).values_list("pk", "job_id"))
-    Stage.objects.filter(pk__in=[pk for pk, _ in found], lease_token=None).update(
-        due_at=now, done_at=None, woken_at=None
-    )
-    return [job_id for _, job_id in found]
+    found = list(idle.exclude(ended_well).values_list("pk", flat=True))
+    again = Stage.objects.filter(pk__in=found, lease_token=None)
+    again.update(due_at=now, done_at=None, woken_at=None)
+    return found
 
 
 def finish(lease: StageLease, now: datetime) -> bool:
@@ -132,9 +132,12 @@ def postpone(stage: Stage, until: datetime) -> bool:
     return lapsed.update(**FREE, due_at=until) == 1
 
 
-def resume(job_id: uuid.UUID, now: datetime) -> bool:
-    """Make a stage that was set aside due now; the starts it had stay counted."""
-    return set_aside(now).filter(job_id=job_id).update(due_at=now, woken_at=None) > 0
+def resume(job_id: uuid.UUID, now: datetime) -> list[int]:
+    """Make the job's stages that were set aside due now, and return them; the starts they had stay
+    counted."""
+    found = list(set_aside(now).filter(job_id=job_id).values_list("pk", flat=True))
+    set_aside(now).filter(pk__in=found).update(due_at=now, woken_at=None)
+    return found
 
 
 def set_aside(now: datetime) -> StageQuerySet:

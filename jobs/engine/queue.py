@@ -12,12 +12,12 @@ from django_q.tasks import async_task
 log = logging.getLogger(__name__)
 
 
-def enqueue_after_commit(job_id: uuid.UUID) -> None:
-    transaction.on_commit(partial(enqueue, job_id), robust=True)
+def enqueue_after_commit(stage_id: int) -> None:
+    transaction.on_commit(partial(enqueue, stage_id), robust=True)
 
 
-def enqueue(job_id: uuid.UUID) -> bool:
-    return _send("jobs.processes.tasks.advance", str(job_id))
+def enqueue(stage_id: int) -> bool:
+    return _send("jobs.processes.tasks.advance", stage_id)
 
 
 def enqueue_probe() -> bool:

@@ -14,7 +14,6 @@ from django.utils import timezone
 
 from jobs import outcomes
 from jobs.core.models import Job
-from jobs.core.works import job_id_of
 from jobs.engine import poll_answers
 from providers import recovery
 from providers.adapters.run_queries import list_runs
@@ -76,7 +75,7 @@ def follow(call: Call, listing: RunList, now: datetime) -> None:
         return
     with transaction.atomic():
         # Under the job's lock: what ended or was heard of since it was read is left alone.
-        Job.objects.select_for_update().get(pk=job_id_of(call.work))
+        Job.objects.select_for_update().of_work(call.work).get()
         if Call.objects.get(pk=call.pk).is_lost:
             outcomes.apply(call, _news_of(verdict), now)
 

@@ -20,13 +20,11 @@ from django.db.models import Count, Exists, OuterRef, QuerySet
 from django_q.models import Task
 
 from jobs import owner_actions
-from jobs.core.models import Event, Job, StaffAction, UnreadResult
+from jobs.core.models import Event, Job, StaffAction, Stage, UnreadResult
 from jobs.core.states import ENDS, JobState
-from jobs.core.works import job_id_of
 from jobs.engine import leases
 from jobs.ops import old_rows
 from jobs.ops.audit import files
-from jobs.ops.audit.findings import JobIdOf
 from jobs.people import removal, sign_in
 from jobs.pictures import media, unread
 from providers.calls import call_days, restores
@@ -150,7 +148,7 @@ def tidy_failures(now: datetime) -> int:
 
 def _calls(now: datetime) -> QuerySet[Call]:
     """Of jobs that have ended, and referred to by nothing that stays."""
-    ended = Job.objects.filter(pk=JobIdOf(OuterRef("work")), state__in=ENDS)
+    ended = Stage.objects.filter(work=OuterRef("work"), job__state__in=ENDS)
     decided = StaffAction.objects.filter(call=OuterRef("pk"))
     unnamed = call_days.foldable(now).filter(stage=None, pictures=None, unread_results=None)
     return unnamed.filter(Exists(ended), ~Exists(decided))
@@ -165,7 +163,8 @@ def tidy_calls(now: datetime) -> int:
 def _fold(call_ids: list[int], now: datetime) -> list[Call]:
     """What was given up explains why a slot stays on hold: the job's history says where it went."""
     folded = call_days.fold(call_ids, now)
-    jobs = [job_id_of(call.work) for call in folded if call.state == CallState.GIVEN_UP]
+    works = [call.work for call in folded if call.state == CallState.GIVEN_UP]
+    jobs = Stage.objects.filter(work__in=works).values("job")
     Event.objects.filter(job__in=jobs, name="given_up").update(facts={IS_FOLDED: True})
     return folded
 

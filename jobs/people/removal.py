@@ -24,10 +24,8 @@ from jobs.core import transitions
 from jobs.core.batches import run_batches
 from jobs.core.models import Event, Job, StaffAction, Stage
 from jobs.core.states import ENDS, JobState
-from jobs.core.works import work_of
-from jobs.ops.audit.findings import WorkOf
+from jobs.core.works import has_call
 from providers.calls import ledger
-from providers.calls.models import Call
 from quotas.models import Account
 
 BATCH = 200
@@ -70,8 +68,8 @@ def clear_actions(actions: QuerySet[StaffAction]) -> None:
 
 def _rests() -> Q:
     """Nothing more is written about it."""
-    pursued = Call.objects.filter(work=WorkOf(OuterRef("pk")), poll_at__isnull=False)
-    return ~Exists(pursued) & ~Exists(Stage.objects.unfinished().filter(job=OuterRef("pk")))
+    pursued = has_call(poll_at__isnull=False)
+    return ~pursued & ~Exists(Stage.objects.unfinished().filter(job=OuterRef("pk")))
 
 
 @transaction.atomic
@@ -94,7 +92,8 @@ def _clear(job_ids: list[uuid.UUID], now: datetime) -> None:
     )  # fmt: skip
     _clear_events(job_ids)
     transitions.note_all(job_ids, event=REMOVED, now=now)
-    works = [work_of(job_id) for job_id in resting]
+    stages = Stage.objects.filter(job__in=resting).values_list("work", flat=True)
+    works = [work for work in stages if work]
     about = Q(job__in=job_ids) | Q(call__work__in=works)
     clear_actions(StaffAction.objects.filter(about).exclude(reason=REMOVED))
     ledger.clear_texts(works)

@@ -16,7 +16,7 @@ from jobs import outcomes
 from jobs.core import transitions
 from jobs.core.models import Job
 from jobs.core.states import JobState
-from jobs.core.works import chosen_offer, fault_at, work_of
+from jobs.core.works import calls_of, chosen_offer, fault_at
 from jobs.engine import faultpoints, holders, leases
 from jobs.engine.leases import StageLease
 from jobs.engine.outages import OUTAGES, outlast
@@ -40,7 +40,8 @@ LOOK_AGAIN = timedelta(hours=1)
 
 def generate(lease: StageLease) -> None:
     """Send once, or look at what became of the call that was sent."""
-    call = calls.find_live_call(work_of(lease.stage.job_id))
+    assert lease.stage.work, "a stage that sends has a work"
+    call = calls.find_live_call(lease.stage.work)
     if call is None:
         _open_and_send(lease)
     elif call.state == CallState.SENDING:
@@ -73,7 +74,7 @@ def _send(lease: StageLease, call: Call) -> None:
 def _open_somewhere(lease: StageLease, now: datetime) -> Call | list[Closed]:
     """The call at the first provider that lets it in, or why each of them does not."""
     job = lease.stage.job
-    past = list(Call.objects.of_work(work_of(job.pk)))
+    past = list(calls_of(job.pk))
     closed = []
     for candidate in pool.candidates(chosen_offer(job), past):
         if candidate.not_before and _is_ahead(candidate.not_before, now):
@@ -96,7 +97,7 @@ def _is_ahead(moment: datetime, now: datetime) -> bool:
 @transaction.atomic
 def _open(lease: StageLease, candidate: Candidate, because: str, now: datetime) -> Call | Closed:
     """The job from queued to running and the call's row, together: or cancelled, and neither."""
-    offer, job_id = candidate.offer, lease.stage.job_id
+    offer, job_id, work = candidate.offer, lease.stage.job_id, lease.stage.work or ""
     facts = {"provider": offer.provider, "model": offer.model}
     if candidate.rule:
         facts["because"] = because
@@ -104,7 +105,7 @@ def _open(lease: StageLease, candidate: Candidate, because: str, now: datetime) 
         job_id, JobState.RUNNING, event="sent", now=now, **facts
     ):
         return Closed("wall", now)
-    opened = gates.enter(work=work_of(job_id), candidate=candidate, now=now)
+    opened = gates.enter(work=work, candidate=candidate, now=now)
     if isinstance(opened, Closed):
         transaction.set_rollback(True)
     return opened

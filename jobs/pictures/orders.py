@@ -6,12 +6,14 @@ import json
 import secrets
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import partial
 
 from django.db import IntegrityError, transaction
 
 from jobs.core import transitions
 from jobs.core.models import Job, Stage
 from jobs.core.states import RETRYABLE, JobState
+from jobs.core.works import work_of
 from jobs.engine import faultpoints, queue
 from providers.adapters.registry import Offer
 from quotas import accounts, ledger, new_visitors
@@ -60,14 +62,10 @@ def order_picture(
     Raises NotRetried.
     """
     try:
-        job = _come_in(account, order, form_key, now, retry_of, network)
+        return _come_in(account, order, form_key, now, retry_of, network)
     except IntegrityError:
         mine = Job.objects.filter(account__in=accounts.rows_of(account))
         return mine.get(form_key=form_key, form_digest=order.digest())
-    if isinstance(job, Job):
-        faultpoints.reach("job_committed")
-        queue.enqueue_after_commit(job.pk)
-    return job
 
 
 @transaction.atomic
@@ -129,7 +127,11 @@ def _open(
         return attempt
     job.attempt = attempt
     job.save(update_fields=["attempt"])
-    Stage.objects.create(job=job, name="generate", created_at=now, due_at=now, woken_at=now)
+    stage = Stage.objects.create(
+        job=job, name="generate", work=work_of(job.pk), created_at=now, due_at=now, woken_at=now
+    )
+    transaction.on_commit(partial(faultpoints.reach, "job_committed"))
+    queue.enqueue_after_commit(stage.pk)
     transitions.record_event(
         job.pk, event="reserved", now=now, day=str(attempt.day), slot=attempt.slot
     )

@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 
 from jobs.core.models import Job
-from jobs.core.works import work_of
+from jobs.core.works import calls_of
 from providers.calls.models import Call
 from quotas.models import Attempt
 
@@ -17,7 +17,7 @@ def report_of(job: Job) -> dict[str, Any]:
     pictures = job.pictures.order_by("position").values_list("file", flat=True)
     return {
         **report_of_new(job),
-        "calls": [_call(call) for call in Call.objects.of_work(work_of(job.pk))],
+        "calls": [_call(call) for call in calls_of(job.pk)],
         "pictures": [str(root / file) for file in pictures],
     }
 

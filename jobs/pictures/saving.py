@@ -23,7 +23,6 @@ from django.utils import timezone
 from jobs import outcomes
 from jobs.core import transitions
 from jobs.core.models import Event, Picture, Stage
-from jobs.core.works import job_id_of
 from jobs.engine import faultpoints, leases, poll_answers
 from jobs.engine.leases import StageLease
 from jobs.engine.outages import outlast
@@ -100,9 +99,9 @@ def save(lease: StageLease) -> None:
     history = _history_of(lease.stage, call)
     try:
         storing.check_room(history.needs)
-        results = _bring(call, history)
+        results = _bring(job.pk, call, history)
         faultpoints.reach("result_fetched")
-        rows = _store(call, results)
+        rows = _store(job.pk, call, results)
     except NoRoom as exc:
         _wait_for_room(lease, call, exc, history)
         return
@@ -128,7 +127,7 @@ def wake_where_room_is(now: datetime) -> None:
     free.update(due_at=now, woken_at=None, waiting_since=None)
 
 
-def _bring(call: Call, history: History) -> Results:
+def _bring(job_id: uuid.UUID, call: Call, history: History) -> Results:
     results = Results()
     if content := _content_of_draft(call, history):
         results.add(content)
@@ -137,10 +136,10 @@ def _bring(call: Call, history: History) -> Results:
     results.answer_unread = unread.kept_of(call).filter(kind="answer", resolved_at=None).exists()
     has_polled = not artifacts or not history.is_first
     if has_polled:
-        artifacts = _newest(call, results)
+        artifacts = _newest(job_id, call, results)
     got = [_fetch(call, artifact, history) for artifact in artifacts]
     if not has_polled and any(map(_may_have_newer_address, got)):
-        newest = _newest(call, results)
+        newest = _newest(job_id, call, results)
         if newest != artifacts:
             got = [_fetch(call, artifact, history) for artifact in newest]
     for each in got:
@@ -174,7 +173,7 @@ def _content_of_draft(call: Call, history: History) -> Got | None:
     return got if isinstance(got, Fetched) else None
 
 
-def _newest(call: Call, results: Results) -> list[Artifact]:
+def _newest(job_id: uuid.UUID, call: Call, results: Results) -> list[Artifact]:
     """By the provider's newest answer, which is free; or as far as it was known before."""
     now = timezone.now()
     if call.provider in poll_pauses.paused_until(now):
@@ -187,7 +186,7 @@ def _newest(call: Call, results: Results) -> list[Artifact]:
         interim.note_cost(call, answer.cost)
         results.answer_unread = bool(answer.unread)
         if answer.unread:
-            unread.keep_answer(job_id_of(call.work), call, answer.unread, now)
+            unread.keep_answer(job_id, call, answer.unread, now)
         return calls.renew(call, answer.artifacts, now)
     elif isinstance(answer, NoOutput):
         interim.note_cost(call, answer.cost)
@@ -206,19 +205,19 @@ def _poll(call: Call) -> PollResult:
         return NoAnswer(Cause("transport", text=type(exc).__name__))
 
 
-def _store(call: Call, results: Results) -> list[Picture]:
+def _store(job_id: uuid.UUID, call: Call, results: Results) -> list[Picture]:
     """Raises NoRoom. What was delivered of this call before is not delivered again."""
     had = set(Picture.objects.filter(call=call).values_list("sha256", flat=True))
     rows = []
     for got in results.pictures:
-        row = picture_of(call, got)
+        row = picture_of(job_id, call, got)
         if row.sha256 not in had:
             storing.store(row.file, got.content)
             rows.append(row)
             had.add(row.sha256)
     now = timezone.now()
     for bad in results.unreadable:
-        unread.keep(job_id_of(call.work), call, "file", bad.content, bad.why, now)
+        unread.keep(job_id, call, "file", bad.content, bad.why, now)
     return rows
 
 
@@ -324,11 +323,11 @@ def _code(results: Results) -> str:
     return bad[0].why if bad else "unread"
 
 
-def picture_of(call: Call, got: Fetched) -> Picture:
+def picture_of(job_id: uuid.UUID, call: Call, got: Fetched) -> Picture:
     """Its position among the job's pictures is given when it is delivered. The file of each run has
     a name of its own: a run that slept past its lease overwrites no picture that was delivered, and
     what a dead run left behind is never written again while housekeeping removes it."""
-    job_id, picture_id = job_id_of(call.work), uuid.uuid4()
+    picture_id = uuid.uuid4()
     return Picture(
         pk=picture_id,
         job_id=job_id,

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from jobs.core.models import Job, Picture
 from jobs.core.states import OPEN, JobState
-from jobs.core.works import job_id_of, work_of
+from jobs.core.works import work_of
 from jobs.engine import leases
 from jobs.pictures.orders import PictureOrder, new_form_key, order_picture
 from jobs.words import wording
@@ -117,7 +117,7 @@ def trouble_of(test: SmokeTest | None, now: datetime) -> str:
 
 
 def _verdict(test: SmokeTest, now: datetime) -> Verdict | None:
-    job = Job.objects.filter(pk=job_id_of(test.work)).first()
+    job = Job.objects.of_work(test.work).first()
     if job is None:
         return False, _("Its job is gone.")
     if job.state == JobState.READY:

@@ -41,8 +41,10 @@ def ends_well(task: Callable[P, None]) -> Callable[P, None]:
 
 
 @ends_well
-def advance(job_id: str) -> None:
-    engine.advance(uuid.UUID(job_id))
+def advance(stage_id: int | str) -> None:
+    # Version 0.1.0 sent the job's id: its stages are found again by the due query.
+    if isinstance(stage_id, int):
+        engine.advance(stage_id)
 
 
 @ends_well

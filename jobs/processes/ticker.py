@@ -270,7 +270,7 @@ def wake_due(now: datetime) -> None:
     room = 4 * settings.WORKERS - queue.waiting() if stages else 0
     for stage in stages[: max(room, 0)]:
         # A queue that takes nothing may need seconds to say so: once a tick is enough.
-        if _mark_woken(stage, now) and not queue.enqueue(stage.job_id):
+        if _mark_woken(stage, now) and not queue.enqueue(stage.pk):
             return
 
 

@@ -25,8 +25,8 @@ from django.utils.translation import gettext as _
 
 from jobs import outcomes
 from jobs.core import transitions
-from jobs.core.models import Deed, Job, JobQuerySet, Picture, StaffAction
-from jobs.core.works import job_id_in
+from jobs.core.models import Deed, Job, Picture, StaffAction
+from jobs.core.works import job_ids_by_work
 from jobs.engine import leases, queue
 from jobs.pictures import unread
 from jobs.staff.action_guards import (
@@ -73,12 +73,9 @@ def check_now(call_ids: Sequence[int], decision: Decision) -> int:
         raise Refused(next(iter(refusals.values()), _("No call was chosen.")))
     ledger.poll_now([call.pk for call in asked], decision.now)
     made = [call.pk for call in asked if call.was_made]
-    for job_id in leases.save_now(made, decision.now) if made else ():
-        queue.enqueue_after_commit(job_id)
-    entries = [
-        _entry(Deed.CHECK, decision, call=call, job=jobs.get(job_id_in(call.work)))
-        for call in asked
-    ]
+    for stage_id in leases.save_now(made, decision.now) if made else ():
+        queue.enqueue_after_commit(stage_id)
+    entries = [_entry(Deed.CHECK, decision, call=call, job=jobs.get(call.work)) for call in asked]
     StaffAction.objects.bulk_create(entries)
     return len(asked)
 
@@ -147,12 +144,17 @@ def resume(job_ids: Sequence[uuid.UUID], decision: Decision) -> int:
     """How many go on; those of which nothing was set aside are left alone. Raises Refused where
     that leaves none. The starts they had stay counted."""
     jobs = Job.objects.filter(pk__in=job_ids).select_for_update().order_by("pk")
-    resumed = [job for job in jobs if leases.resume(job.pk, decision.now)]
+    resumed = []
+    for job in jobs:
+        stages = leases.resume(job.pk, decision.now)
+        if not stages:
+            continue
+        resumed.append(job)
+        transitions.record_event(job.pk, event="resumed", now=decision.now)
+        for stage_id in stages:
+            queue.enqueue_after_commit(stage_id)
     if not resumed:
         raise Refused(why_not_resumed(None) if job_ids else _("No job was chosen."))
-    for job in resumed:
-        transitions.record_event(job.pk, event="resumed", now=decision.now)
-        queue.enqueue_after_commit(job.pk)
     StaffAction.objects.bulk_create(_entry_of_job(Deed.RESUME, job, decision) for job in resumed)
     return len(resumed)
 
@@ -181,7 +183,8 @@ def gates_of(provider: str) -> list[Gate]:
 
 
 def job_of(call: Call) -> Job | None:
-    return _row_of_job(call).select_related("attempt", "account").first()
+    """None for a call that is no job's."""
+    return Job.objects.of_work(call.work).select_related("attempt", "account").first()
 
 
 def refusals_to_check(calls: Sequence[Call], now: datetime) -> dict[int, str]:
@@ -190,24 +193,21 @@ def refusals_to_check(calls: Sequence[Call], now: datetime) -> dict[int, str]:
     return {call.pk: why_not_checked(call, named.get(call.pk, []), now) for call in calls}
 
 
-def _row_of_job(call: Call) -> JobQuerySet:
-    """No row for a call that is no job's."""
-    job_id = job_id_in(call.work)
-    return Job.objects.filter(pk=job_id) if job_id else Job.objects.none()
-
-
 def _locked(call_id: int) -> tuple[Call, Job | None]:
     """The call as it stands once its job is locked, as by whoever brings news."""
     call = Call.objects.get(pk=call_id)
-    job = _row_of_job(call).select_for_update().first()
+    job = Job.objects.of_work(call.work).select_for_update().first()
     call.refresh_from_db()
     return call, job
 
 
-def _locked_jobs(call_ids: Sequence[int]) -> dict[uuid.UUID | None, Job]:
-    works = Call.objects.filter(pk__in=call_ids).values_list("work", flat=True)
-    jobs = Job.objects.filter(pk__in={job_id_in(work) for work in works})
-    return {job.pk: job for job in jobs.select_for_update().order_by("pk")}
+def _locked_jobs(call_ids: Sequence[int]) -> dict[str, Job]:
+    """By work."""
+    calls = Call.objects.filter(pk__in=call_ids)
+    ids = job_ids_by_work(list(calls.values_list("work", flat=True)))
+    jobs = Job.objects.filter(pk__in=ids.values()).select_for_update().order_by("pk")
+    found = {job.pk: job for job in jobs}
+    return {work: found[job_id] for work, job_id in ids.items()}
 
 
 def _slot_of(job: Job) -> dict[str, Any]:

@@ -6,14 +6,13 @@ from django.utils import timezone
 
 from jobs.core.models import Job
 from jobs.core.states import OPEN, JobState
-from jobs.core.works import work_of
+from jobs.core.works import calls_of
 from jobs.engine import heartbeats
 from jobs.notifications import notices
 from jobs.words import wording
 from jobs.words.sentences import MOST_AHEAD, Known, sentences_of, usual_until
 from jobs.words.steps import steps_of
 from providers.calls.durations import usual_duration
-from providers.calls.models import Call
 
 
 def panel_of(job: Job) -> dict[str, object]:
@@ -59,7 +58,7 @@ def actions_of(job: Job) -> tuple[str, ...]:
 
 def known_of(job: Job) -> Known:
     """Two queries, whatever the job has been through, and a third while it waits or runs."""
-    call = Call.objects.of_work(work_of(job.pk)).last()
+    call = calls_of(job.pk).last()
     is_running = job.state == JobState.RUNNING
     return Known(
         job=job,

@@ -9,11 +9,11 @@ from django.utils import timezone
 from PIL import Image
 
 from jobs.core.models import Job
-from jobs.engine import advance as engine
 from jobs.pictures.orders import PictureOrder, order_picture
 from jobs.processes.ticker import Ticker
 from providers.adapters.accounts import ProviderAccount
 from providers.adapters.registry import Offer
+from tests import working
 from tests.cases.odd_provider import Colour, OddProvider
 from tests.site_process import wait_until
 
@@ -34,11 +34,11 @@ def deliver(account, enqueued, media, settings):
         settings.PROVIDER_ACCOUNTS = {"polza": polza}
         order = PictureOrder(prompt="a fox, p7", aspect_ratio="1:1", offer=OFFER)
         job = order_picture(account=account, order=order, form_key="form", now=timezone.now())
-        engine.advance(job.pk)
+        working.advance(job.pk)
 
         def has_ended() -> bool:
             ticker.tick()
-            engine.advance(job.pk)
+            working.advance(job.pk)
             return Job.objects.get(pk=job.pk).state not in ("queued", "running")
 
         wait_until(has_ended, seconds=seconds)

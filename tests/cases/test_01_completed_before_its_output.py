@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from jobs import outcomes
 from jobs.core.models import Stage, UnreadResult
-from jobs.engine import advance as engine
 from jobs.ops import audit
 from jobs.processes import ticker
 from providers.adapters.polza import adapter
@@ -22,6 +21,7 @@ from providers.adapters.run_queries import poll_run
 from providers.calls.models import Call
 from providers.calls.outcomes import Cause, Done, Failed, NoOutput
 from quotas.models import Alert
+from tests import working
 from tests.fakes import png
 from tests.providers.scripted import answer_bytes
 
@@ -51,7 +51,7 @@ def gateway(order, fake, monkeypatch, settings, serve, tmp_path):
     monkeypatch.setattr(fake, "poll", adapter.poll)
     monkeypatch.setattr(fake, "result_origins", adapter.result_origins)
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     return SimpleNamespace(url=server.url, job=job, said=said, server=server)
 
 
@@ -59,7 +59,7 @@ def look(gateway):
     """One poll of the call and what follows from it, as the ticker and a worker do it."""
     call = Call.objects.get()
     ticker.follow_poll(call, poll_run("fake", "run-1", "brush-1"), timezone.now())
-    engine.advance(gateway.job.pk)
+    working.advance(gateway.job.pk)
     gateway.job.refresh_from_db()
     return gateway.job.state, gateway.job.reason, gateway.job.attempt.__class__.objects.get().state
 
@@ -162,7 +162,7 @@ def test_later_answer_that_can_be_read_is_delivered(gateway, clock):
     gateway.said += [{"file_id": 7}, {"file_id": 7}, {"url": f"{gateway.url}/files/g1"}]
     assert look(gateway) == ("in_doubt", "unread", "pending")
     clock.move_to(Stage.objects.get(name="save").due_at)
-    engine.advance(gateway.job.pk)
+    working.advance(gateway.job.pk)
     gateway.job.refresh_from_db()
     assert gateway.job.state == "ready"
     assert UnreadResult.objects.get().resolved_at
@@ -172,7 +172,7 @@ def test_unreadable_result_frees_its_slot_at_the_end_of_retention(gateway, clock
     gateway.said.append({"file_id": 7})
     look(gateway)
     clock.shift(settings.RESULT_RETENTION)
-    engine.advance(gateway.job.pk)
+    working.advance(gateway.job.pk)
     gateway.job.refresh_from_db()
     assert (gateway.job.state, gateway.job.reason) == ("failed", "not_fetched")
     assert UnreadResult.objects.count() == 1
@@ -231,7 +231,7 @@ def test_last_answer_says_what_a_run_costs(gateway):
 def test_cost_that_is_said_after_the_result_is_kept(gateway, clock):
     outcomes.apply(Call.objects.get(), Done((), None, "{}"), timezone.now())
     gateway.said.append({"url": f"{gateway.url}/files/g1"})
-    engine.advance(gateway.job.pk)
+    working.advance(gateway.job.pk)
     assert Call.objects.get().cost == Decimal("1.5")
 
 

@@ -7,13 +7,13 @@ from django.utils import timezone
 
 from jobs import outcomes
 from jobs.core.models import Stage
-from jobs.engine import advance as engine
 from jobs.ops import audit
 from jobs.pictures import saving
 from jobs.staff import decisions
 from providers.calls.models import Call
 from providers.calls.outcomes import Artifact, Cause, Done, NoAnswer, Running
 from providers.wire.picture_files import Fetched
+from tests import working
 from tests.fakes import png
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
@@ -45,7 +45,7 @@ def host(monkeypatch):
 def made(order, fake):
     """A job whose run ended with the first address; polls then name the `newest`."""
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     done = Done((Artifact(url=ADDRESS.format(1)),))
     outcomes.apply(Call.objects.get(), done, timezone.now())
     return job
@@ -65,14 +65,14 @@ def test_address_that_leads_nowhere_is_renewed_once(made, fake, host, why):
     """As where a host sends whoever comes too late to a page to sign in."""
     host.served |= {ADDRESS.format(1): saving.Refused(why), ADDRESS.format(2): 200}
     lists(fake, 2)
-    engine.advance(made.pk)
+    working.advance(made.pk)
     assert (state(made), len(host.asked)) == ("ready", 2)
 
 
 def test_address_that_stays_refused_ends_at_once(made, fake, host):
     host.served |= {ADDRESS.format(number): saving.Refused("address") for number in (1, 2)}
     lists(fake, 2)
-    engine.advance(made.pk)
+    working.advance(made.pk)
     assert (state(made), made.reason, len(host.asked)) == ("failed", "not_fetched", 2)
 
 
@@ -80,42 +80,42 @@ def test_address_that_stays_refused_ends_at_once(made, fake, host):
 def test_fresh_address_is_used_in_the_same_run(made, fake, host, status):
     host.served |= {ADDRESS.format(1): status, ADDRESS.format(2): 200}
     lists(fake, 2)
-    engine.advance(made.pk)
+    working.advance(made.pk)
     assert (state(made), host.asked) == ("ready", [ADDRESS.format(1), ADDRESS.format(2)])
 
 
 def test_every_later_try_asks_for_the_newest_address(made, fake, host, clock):
     host.served |= {ADDRESS.format(1): 503}
-    engine.advance(made.pk)
+    working.advance(made.pk)
     assert state(made) == "running"
     host.served |= {ADDRESS.format(2): 200}
     lists(fake, 2)
     clock.shift(timedelta(seconds=5))
-    engine.advance(made.pk)
+    working.advance(made.pk)
     assert (state(made), host.asked[-1]) == ("ready", ADDRESS.format(2))
 
 
 def test_check_now_uses_a_fresh_address_at_once(made, fake, host, clock, staff_client, decisions):
     lists(fake, 1)
     for _ in range(5):
-        engine.advance(made.pk)
+        working.advance(made.pk)
         clock.move_to(Stage.objects.get(name="save").due_at)
-    engine.advance(made.pk)
+    working.advance(made.pk)
     lists(fake, 2)
     host.served |= {ADDRESS.format(2): 200}
     check_now(decisions)
-    engine.advance(made.pk)
+    working.advance(made.pk)
     assert state(made) == "ready"
 
 
 def test_check_now_saves_a_result_that_was_given_up(made, fake, host, clock, settings, decisions):
     clock.shift(settings.RESULT_RETENTION)
-    engine.advance(made.pk)
+    working.advance(made.pk)
     assert (state(made), made.reason) == ("failed", "not_fetched")
     lists(fake, 2)
     host.served |= {ADDRESS.format(2): 200}
     check_now(decisions)
-    engine.advance(made.pk)
+    working.advance(made.pk)
     assert state(made) == "ready"
 
 
@@ -134,23 +134,23 @@ def test_refused_address_ends_nothing_before_the_end_of_retention(
     ends_at = Call.objects.get().ended_at + settings.RESULT_RETENTION
     host.served[ADDRESS.format(1)] = 404
     for _ in range(12):
-        engine.advance(made.pk)
+        working.advance(made.pk)
         clock.move_to(Stage.objects.get(name="save").due_at)
     clock.move_to(ends_at - timedelta(seconds=1))
-    engine.advance(made.pk)
+    working.advance(made.pk)
     assert state(made) == "running"
     clock.move_to(ends_at)
-    engine.advance(made.pk)
+    working.advance(made.pk)
     assert (state(made), made.reason) == ("failed", "not_fetched")
 
 
 def test_address_is_not_asked_for_while_polls_are_paused(made, fake, host, clock):
     host.served[ADDRESS.format(1)] = 403
     fake.polls["run-1"] = NoAnswer(Cause("rate", http=429, retry_after=600.0))
-    engine.advance(made.pk)
+    working.advance(made.pk)
     asked = len(fake.asked)
     clock.shift(timedelta(seconds=5))
-    engine.advance(made.pk)
+    working.advance(made.pk)
     assert len(fake.asked) == asked
 
 
@@ -158,7 +158,7 @@ def test_staff_are_told_of_a_result_that_nothing_fetches(made, fake, host, clock
     from jobs.alerts import watch
     from quotas.models import Alert
 
-    engine.advance(made.pk)
+    working.advance(made.pk)
     clock.shift(timedelta(minutes=11))
     watch.look(timezone.now())
     assert Alert.objects.get(kind="unread").subject == "fake"
@@ -171,10 +171,10 @@ def test_missing_one_of_several_is_fetched_later_and_the_good_one_at_once(
     fake.polls["run-1"] = both
     Call.objects.update(result=[{"url": artifact.url, "b64": ""} for artifact in both.artifacts])
     host.served |= {ADDRESS.format(1): 200, ADDRESS.format(2): 503}
-    engine.advance(made.pk)
+    working.advance(made.pk)
     assert (state(made), made.pictures.count()) == ("ready", 1)
     assert list(audit.violations(timezone.now(), deep=True)) == []
     clock.shift(settings.RESULT_RETENTION)
-    engine.advance(made.pk)
+    working.advance(made.pk)
     assert (state(made), made.pictures.count()) == ("ready", 1)
     assert not Stage.objects.unfinished().exists()

@@ -13,11 +13,11 @@ from PIL import Image, PngImagePlugin
 
 from jobs import outcomes
 from jobs.core.models import Picture, Stage, UnreadResult
-from jobs.engine import advance as engine
 from jobs.pictures import saving
 from providers.calls.models import Call
 from providers.calls.outcomes import Artifact, Done
 from providers.wire.picture_files import Cut, Fetched, Unreadable, open_upright, read_picture
+from tests import working
 
 SIZE = (64, 48)
 NOISE = Image.effect_noise(SIZE, 60).convert("RGB")
@@ -251,11 +251,11 @@ def paid(order, fake, serve, monkeypatch, clock):
     def run(*served):
         contents.extend(served)
         job = order()
-        engine.advance(job.pk)
+        working.advance(job.pk)
         done = Done((Artifact(url=f"{server.url}/1.png"),))
         fake.polls["run-1"] = done
         outcomes.apply(Call.objects.get(), done, timezone.now())
-        engine.advance(job.pk)
+        working.advance(job.pk)
         job.refresh_from_db()
         job.lines = server.lines
         return job
@@ -269,7 +269,7 @@ def test_same_cut_bytes_twice_are_not_fetched_for_a_week(paid, clock, settings):
     assert job.state == "running"
     for _ in range(60):
         clock.move_to(Stage.objects.get(name="save").due_at)
-        engine.advance(job.pk)
+        working.advance(job.pk)
         job.refresh_from_db()
         if job.state == "failed":
             break
@@ -289,7 +289,7 @@ def test_file_that_is_no_picture_is_in_doubt_and_its_bytes_are_kept(paid, settin
 def test_file_that_becomes_readable_is_delivered(paid, clock):
     job = paid(b"<html>not yet", draw())
     clock.shift(timedelta(minutes=1))
-    engine.advance(job.pk)
+    working.advance(job.pk)
     job.refresh_from_db()
     assert job.state == "ready"
 

@@ -9,11 +9,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from jobs.core.models import Job
-from jobs.engine import advance as engine
 from jobs.processes.ticker import Ticker, tick_once_if_alone
 from providers.calls.models import Call, Gate
 from providers.calls.outcomes import Cause, NoAnswer, Running, Unknown
 from providers.wire.retry_after import LONGEST
+from tests import working
 from tests.fakes import ACCOUNT, SPARE, made
 from tests.jobs.conftest import text_of
 
@@ -41,7 +41,7 @@ def accepted(order, account):
         account.plan.allowances.update(slots=500)
         jobs = [order() for _ in range(count)]
         for job in jobs:
-            engine.advance(job.pk)
+            working.advance(job.pk)
         return jobs
 
     return open_some
@@ -205,7 +205,7 @@ def test_the_run_is_as_it_was_and_comes_later(accepted, go_on, fake):
     assert Job.objects.get(pk=job.pk).state == "running"
     fake.polls["run-1"] = made()
     go_on(45)
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert Job.objects.get(pk=job.pk).state == "ready"
 
 

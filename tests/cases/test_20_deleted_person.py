@@ -20,7 +20,6 @@ from django_q.models import Task
 from jobs import outcomes
 from jobs.core import transitions
 from jobs.core.models import Deed, Job, Picture, StaffAction, Stage
-from jobs.engine import leases
 from jobs.ops import audit, housekeeping
 from jobs.people import deletion, removal
 from jobs.people.sign_in import bring_along
@@ -30,7 +29,7 @@ from providers.calls.outcomes import Artifact, Done
 from quotas import accounts
 from quotas.ledger import Refused, reserve
 from quotas.models import Account, Attempt, Grant
-from tests import rows
+from tests import rows, working
 from tests.cases.test_attack_8_one_sign_in_holds_the_writer import cancelled
 from tests.jobs.conftest import text_of
 
@@ -185,7 +184,7 @@ def test_news_that_come_after_the_removal_are_removed_too(
         housekeeping.tidy(later, seconds=20)
         made = () if unread else (Artifact(url=f"http://127.0.0.1:1/{MARK}.png"),)
         rows.news(job, Done(made, Decimal("5.00"), unread=unread), later)
-        outcomes.end_unfetched(leases.take(job.pk, later + DAY), later + DAY, code=MARK)
+        outcomes.end_unfetched(working.take(job.pk, later + DAY), later + DAY, code=MARK)
         housekeeping.tidy(later + DAY, seconds=20)
     assert places_of(MARK) == set()
 

@@ -11,12 +11,12 @@ from django.utils import timezone
 from jobs import outcomes
 from jobs.alerts import watch
 from jobs.core.models import Event, Picture, Stage
-from jobs.engine import advance as engine
 from jobs.pictures import saving, storing
 from providers.calls.models import Call
 from providers.calls.outcomes import Artifact, Done
 from providers.wire.picture_files import Fetched
 from quotas.models import Alert
+from tests import working
 from tests.fakes import png
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
@@ -39,7 +39,7 @@ def fetched(monkeypatch):
 @pytest.fixture
 def made(order, fake):
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     artifact = Artifact(url="https://files.test/g1")
     outcomes.apply(Call.objects.get(), Done((artifact,)), timezone.now())
     fake.polls["run-1"] = Done((artifact,))
@@ -75,11 +75,11 @@ FAULTS = [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO, errn
 def test_nothing_is_fetched_while_nothing_can_be_stored(made, fetched, disk, clock, number):
     disk.fault = OSError(number, os.strerror(number))
     for _ in range(8):
-        engine.advance(made.pk)
+        working.advance(made.pk)
         clock.move_to(Stage.objects.get(name="save").due_at)
     assert (state(made), fetched) == ("running", [])
     disk.fault = None
-    engine.advance(made.pk)
+    working.advance(made.pk)
     assert (state(made), fetched) == ("ready", [1])
 
 
@@ -87,7 +87,7 @@ def test_pauses_grow_to_ten_minutes(made, fetched, disk, clock):
     disk.fault = OSError(errno.ENOSPC, "full")
     pauses = []
     for _ in range(9):
-        engine.advance(made.pk)
+        working.advance(made.pk)
         due_at = Stage.objects.get(name="save").due_at
         pauses.append((due_at - timezone.now()).total_seconds())
         clock.move_to(due_at)
@@ -96,7 +96,7 @@ def test_pauses_grow_to_ten_minutes(made, fetched, disk, clock):
 
 def test_staff_are_told_and_the_alert_closes_by_itself(made, fetched, disk):
     disk.fault = OSError(errno.ENOSPC, "No space left on device")
-    engine.advance(made.pk)
+    working.advance(made.pk)
     alert = Alert.objects.get(kind="storage")
     assert "No space left" in alert.words
     watch.look_if_due(timezone.now())
@@ -111,14 +111,14 @@ def test_staff_are_told_and_the_alert_closes_by_itself(made, fetched, disk):
 def test_room_is_found_by_a_probe_that_downloads_nothing(made, fetched, disk, clock):
     disk.fault = OSError(errno.ENOSPC, "full")
     for _ in range(7):
-        engine.advance(made.pk)
+        working.advance(made.pk)
         clock.move_to(Stage.objects.get(name="save").due_at)
-    engine.advance(made.pk)
+    working.advance(made.pk)
     disk.fault = None
     clock.shift(timedelta(seconds=50))
     saving.wake_where_room_is(timezone.now())
     assert fetched == []
-    engine.advance(made.pk)
+    working.advance(made.pk)
     assert (state(made), fetched) == ("ready", [1])
 
 
@@ -130,19 +130,19 @@ def test_file_that_is_larger_than_the_room_is_not_read(made, fetched, monkeypatc
 
     monkeypatch.setattr("tests.cases.test_21_full_disk_fetches_anew.png", lambda: bytes(10**9))
     monkeypatch.setattr(storing, "check_room", refuse_large)
-    engine.advance(made.pk)
+    working.advance(made.pk)
     assert (state(made), fetched) == ("running", [])
     assert Event.objects.get(name="store_failed").facts["size"] == 10**9
 
 
 def test_only_what_has_room_is_woken(made, fetched, disk, monkeypatch, clock):
     disk.fault = OSError(errno.ENOSPC, "full")
-    engine.advance(made.pk)
+    working.advance(made.pk)
     disk.fault = None
     monkeypatch.setattr("tests.cases.test_21_full_disk_fetches_anew.png", lambda: bytes(10**7))
     monkeypatch.setattr(storing, "_fill", full_from(10**6))
     clock.move_to(Stage.objects.get(name="save").due_at)
-    engine.advance(made.pk)
+    working.advance(made.pk)
     due_at = Stage.objects.get(name="save").due_at
     saving.wake_where_room_is(timezone.now())
     assert Stage.objects.get(name="save").due_at == due_at
@@ -162,11 +162,11 @@ def full_from(least):
 def test_bytes_that_only_want_their_name_are_not_fetched_again(made, fetched, monkeypatch, clock):
     real = os.replace
     monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError(errno.EIO, "no")))
-    engine.advance(made.pk)
+    working.advance(made.pk)
     assert (state(made), fetched) == ("running", [1])
     monkeypatch.setattr(os, "replace", real)
     clock.shift(timedelta(seconds=10))
-    engine.advance(made.pk)
+    working.advance(made.pk)
     assert (state(made), fetched) == ("ready", [1])
     folder = Path(storing.settings.MEDIA_ROOT) / Picture.objects.get().file
     assert [file.name for file in folder.parent.iterdir()] == [folder.name]
@@ -175,12 +175,12 @@ def test_bytes_that_only_want_their_name_are_not_fetched_again(made, fetched, mo
 def test_draft_that_was_lost_is_fetched_again(made, fetched, monkeypatch, clock):
     real = os.replace
     monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError(errno.EIO, "no")))
-    engine.advance(made.pk)
+    working.advance(made.pk)
     monkeypatch.setattr(os, "replace", real)
     draft = Event.objects.get(name="store_failed").facts["draft"]
     (Path(storing.settings.MEDIA_ROOT) / draft).unlink()
     clock.shift(timedelta(seconds=10))
-    engine.advance(made.pk)
+    working.advance(made.pk)
     assert (state(made), fetched) == ("ready", [1, 1])
 
 

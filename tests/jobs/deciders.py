@@ -23,14 +23,13 @@ from django.contrib.auth.models import User  # isort: skip
 
 from jobs import outcomes
 from jobs.core.models import Event, StaffAction, Stage
-from jobs.engine import leases
 from jobs.ops import audit
 from jobs.processes import ticker
 from jobs.staff.decisions import Decision, Refused, attach, check_now, give_back, resume
 from providers.calls.models import Call
 from providers.calls.outcomes import Artifact, Done
 from quotas.accounts import account_named, ensure_saved
-from tests import rows
+from tests import rows, working
 from tests.quotas.contenders import NOW, run_together
 
 SAME = "run of nobody"
@@ -82,7 +81,7 @@ def work_off(ids: list) -> dict:
     taken: list = []
     left = ROUNDS
     while left > 0 or not taken:
-        taken += [pk for pk in ids if leases.take(pk, NOW)]
+        taken += [pk for pk in ids if working.take(pk, NOW)]
         left -= 1
     return {"taken": len(taken), "different": len(set(taken))}
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import CharField, Func, Model, QuerySet, UUIDField
+from django.db.models import Model, QuerySet
 
 
 @dataclass(frozen=True)
@@ -65,39 +65,6 @@ def together(rows: QuerySet, groups: QuerySet) -> Iterator[Finding]:
         shared = {name: group[name] for name in group if not name.startswith("group_")}
         pks = rows.filter(**shared).order_by("pk").values_list("pk", flat=True)
         yield Finding(rows.model._meta.db_table, [str(pk) for pk in pks])
-
-
-class WorkOf(Func):
-    """The work of a picture, by the id of its job: `image:<job>`."""
-
-    arity = 1
-    output_field = CharField()
-    template = "'image:' || CAST(%(expressions)s AS text)"
-
-    def as_sqlite(self, compiler, connection, **extra):
-        # SQLite keeps an id as 32 digits.
-        parts = [(1, 8), (9, 4), (13, 4), (17, 4), (21, 12)]
-        cut = [f"substr(%(expressions)s, {start}, {length})" for start, length in parts]
-        template = "'image:' || " + " || '-' || ".join(cut)
-        return self.as_sql(compiler, connection, template=template, **extra)
-
-
-class JobIdOf(Func):
-    """The job's id in the work of a picture; NULL where the work has none."""
-
-    arity = 1
-    output_field = UUIDField()
-    template = (
-        "CASE WHEN %(expressions)s ~ '^image:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$'"
-        " THEN CAST(substr(%(expressions)s, 7) AS uuid) END"
-    )
-
-    def as_sqlite(self, compiler, connection, **extra):
-        template = (
-            "CASE WHEN substr(%(expressions)s, 1, 6) = 'image:' AND length(%(expressions)s) = 42"
-            " THEN replace(substr(%(expressions)s, 7), '-', '') END"
-        )
-        return self.as_sql(compiler, connection, template=template, **extra)
 
 
 def name_of(model: type[Model]) -> str:

@@ -66,6 +66,8 @@ SAYS = {
     "stage_goes_on": "An unfinished stage has neither a lease nor a due time.",
     "stage_lease_whole": "A stage has half a lease.",
     "stage_once_a_job": "A job has the same stage twice.",
+    "stage_once_a_work": "Two stages have one work, so one payment would be for both.",
+    "stage_work_is_named": "A stage has a work without a name.",
     "stage_saves_a_call": "A save stage does not say whose result it saves.",
     "staff_action_says_who_and_why": "A decision of staff has no name or no reason.",
     "unread_result_once": "One result that could not be read is kept twice.",

@@ -8,9 +8,9 @@ from django.db.models.functions import TruncDate
 
 from jobs.core.models import Event, Job
 from jobs.core.states import ENDS, OPEN, JobState
+from jobs.core.works import has_call
 from jobs.ops.audit.calls import WAS_FOLDED
-from jobs.ops.audit.findings import Finding, WorkOf, check, each, together
-from providers.calls.models import Call
+from jobs.ops.audit.findings import Finding, check, each, together
 from providers.calls.states import LIVE, CallState
 from quotas.models import Attempt, Kind
 from quotas.states import HELD, AttemptState
@@ -66,10 +66,8 @@ def open_job_holds_its_slot(now: datetime) -> Iterator[Finding]:
 def ended_job_is_settled(now: datetime) -> Iterator[Finding]:
     """Only a job that was not confirmed keeps its slot on hold, as the record of an unknown."""
     pending = _jobs(ENDS, attempt__state=AttemptState.PENDING)
-    unknown = Call.objects.filter(
-        work=WorkOf(OuterRef("pk")), state__in=[*LIVE, CallState.GIVEN_UP]
-    )
-    explained = Exists(unknown) | WAS_FOLDED
+    unknown = has_call(state__in=[*LIVE, CallState.GIVEN_UP])
+    explained = unknown | WAS_FOLDED
     return each(pending.exclude(Q(state=JobState.NOT_CONFIRMED) & explained))
 
 
@@ -81,10 +79,10 @@ def failed_job_gives_its_slot_back(now: datetime) -> Iterator[Finding]:
 
 @check("A job is ready, but its slot was given back, and no late news explains it.")
 def ready_job_uses_its_slot(now: datetime) -> Iterator[Finding]:
-    late = Call.objects.filter(work=WorkOf(OuterRef("pk")), late_at__isnull=False)
+    late = has_call(late_at__isnull=False)
     decided = Event.objects.filter(job=OuterRef("pk"), name__in=["given_back", "not_fetched"])
     given_back = _jobs({JobState.READY}, attempt__state=AttemptState.FAILED)
-    return each(given_back.filter(~Exists(late), ~Exists(decided)))
+    return each(given_back.filter(~late, ~Exists(decided)))
 
 
 def _jobs(states: frozenset[JobState] | set[JobState], **attempt: object) -> QuerySet[Job]:

@@ -1,11 +1,9 @@
 """The calls in doubt, those that have waited longest first, and what may be decided about each."""
 
-import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from jobs.core.models import Job
-from jobs.core.works import job_id_in
+from jobs.core.models import Job, Stage
 from jobs.staff import action_guards, decisions
 from providers.calls.models import Call
 
@@ -28,12 +26,15 @@ def calls_in_doubt(now: datetime) -> list[Call]:
     return list(Call.objects.in_doubt(now).order_by("sent_at", "pk")[:MOST])
 
 
-def jobs_of(calls: list[Call]) -> dict[uuid.UUID, Job]:
-    ids = {job_id for call in calls if (job_id := job_id_in(call.work))}
-    jobs = Job.objects.filter(pk__in=ids).select_related("account__user", "attempt")
-    shown = ("pk", "state", "reason", "attempt__state")
+def jobs_of(calls: list[Call]) -> dict[str, Job]:
+    """By work."""
+    stages = Stage.objects.filter(work__in=[call.work for call in calls])
+    stages = stages.select_related("job__account__user", "job__attempt")
+    shown = ("state", "reason", "attempt__state")
     owner = ("name", "visitor", "closed_at", "moved_to", "user__username")
-    return {job.pk: job for job in jobs.only(*shown, *(f"account__{each}" for each in owner))}
+    columns = (*shown, *(f"account__{each}" for each in owner))
+    found = stages.only("work", *(f"job__{column}" for column in columns))
+    return {stage.work or "": stage.job for stage in found}
 
 
 def doubts(now: datetime) -> list[Doubt]:
@@ -44,9 +45,8 @@ def doubts(now: datetime) -> list[Doubt]:
     return [_doubt(call, jobs, why_unchecked[call.pk], now) for call in calls]
 
 
-def _doubt(call: Call, jobs: dict[uuid.UUID, Job], why_unchecked: str, now: datetime) -> Doubt:
-    job_id = job_id_in(call.work)
-    job = jobs.get(job_id) if job_id else None
+def _doubt(call: Call, jobs: dict[str, Job], why_unchecked: str, now: datetime) -> Doubt:
+    job = jobs.get(call.work)
     return Doubt(
         call=call,
         job=job,

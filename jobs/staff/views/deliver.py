@@ -61,8 +61,9 @@ def deliver(request: HttpRequest, pk: int) -> HttpResponse:
     )
 
     def do(decision: decisions.Decision, said: dict) -> str:
+        assert job, "a call of no job is refused before"
         picture, source = _chosen(said.get("picture"), rows)
-        row = picture_of(call, picture)
+        row = picture_of(job.pk, call, picture)
         try:
             storing.store(row.file, picture.content)
         except storing.NoRoom as exc:

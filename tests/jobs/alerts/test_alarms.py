@@ -16,7 +16,7 @@ from jobs import outcomes
 from jobs.alerts import alert_delivery, watch
 from jobs.core.models import Heartbeat
 from jobs.core.works import work_of
-from jobs.engine import heartbeats, leases
+from jobs.engine import heartbeats
 from jobs.processes import tasks
 from jobs.processes.ticker import LOOK_AFTER, Ticker
 from providers.adapters.registry import Offer
@@ -25,7 +25,7 @@ from providers.calls.outcomes import Accepted, Cause, Failed, Rejected
 from providers.routing import gates
 from providers.routing.pool import Candidate
 from quotas.models import Alert, AlertKind
-from tests import rows
+from tests import rows, working
 
 pytestmark = [
     pytest.mark.django_db,
@@ -271,7 +271,7 @@ def test_a_part_that_never_was_there_is_silent(look, now):
 def test_workers_that_are_all_sending_are_not_silent(look, account, now, settings):
     Heartbeat.objects.filter(name="worker").update(beat_at=now - HOUR)
     job = rows.queued(account, now)
-    assert leases.take(job.pk, now)
+    assert working.take(job.pk, now)
     assert look(now + timedelta(seconds=10), AlertKind.SILENT) == []
 
 

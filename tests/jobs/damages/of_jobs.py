@@ -86,7 +86,20 @@ def _(job):
 
 @damage("stage_once_a_job", despite=("stage_once_a_job",))
 def _(job):
-    return double(stages(job).first())
+    # Steps that send nothing.
+    first = double(stages(job).get(name="generate"), name="count", work=None)
+    double(stages(job).get(pk=first))
+    return first
+
+
+@damage("stage_once_a_work", despite=("stage_once_a_work",))
+def _(job):
+    return double(stages(job).get(name="generate"))
+
+
+@damage("stage_work_is_named", despite=("stage_work_is_named",))
+def _(job):
+    return harm(stages(job).filter(name="generate"), work="")
 
 
 @damage("stage_goes_on", of="queued", despite=("stage_goes_on",))

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from jobs import outcomes
 from jobs.core.models import Job, Stage
 from jobs.core.states import ENDS
-from jobs.engine import advance as engine
 from jobs.engine.webhook_references import ConfirmedRun
 from jobs.ops import audit
 from jobs.processes.ticker import Ticker, follow_poll
@@ -25,6 +24,7 @@ from providers.calls.ledger import artifacts_of
 from providers.calls.models import Call
 from providers.calls.outcomes import Accepted, Cause, Failed, NoAnswer, Rejected, Running, Unknown
 from providers.calls.states import CallState
+from tests import working
 from tests.fakes import made
 
 pytestmark = pytest.mark.django_db
@@ -106,12 +106,12 @@ class Chain:
             assert len(calls_of(self.job)) == len(before)
 
     def work(self, what) -> None:
-        engine.advance(self.job.pk)
+        working.advance(self.job.pk)
 
     def again(self, what) -> None:
         """A message delivered twice, for a stage that is due once more."""
         Stage.objects.unfinished().filter(lease_token=None).update(due_at=timezone.now())
-        engine.advance(self.job.pk)
+        working.advance(self.job.pk)
 
     def poll(self, answer) -> None:
         live = [call for call in calls_of(self.job) if call.reference and call.poll_at]

@@ -25,7 +25,7 @@ from providers import recovery
 from providers.calls.models import Call, Gate, Restore, SmokeTest
 from providers.routing import gates
 from quotas.models import Alert, Newcomer, Site, Unmeasured
-from tests import rows
+from tests import rows, working
 from tests.fakes import ACCOUNT, made
 from tests.providers.test_lost import listed  # noqa: F401
 
@@ -81,7 +81,7 @@ def written(account, ana, now):
     Alert.objects.create(kind="silent", subject="x", opened_at=now, seen_at=now)
     Session.objects.create(session_key="s", session_data="", expire_date=now)
     OrmQ.objects.create(key="q", payload="", lock=now)
-    assert leases.take(rows.queued(account, now).pk, now)
+    assert working.take(rows.queued(account, now).pk, now)
     rows.lost(account, now)
 
 
@@ -130,7 +130,7 @@ def test_an_order_of_the_future_is_woken_at_once(order, site, enqueued, now, lea
     job = order(at=now + leap)
     Stage.objects.update(woken_at=None)
     site(now)
-    assert ("jobs.processes.tasks.advance", (str(job.pk),)) in enqueued
+    assert ("jobs.processes.tasks.advance", (job.stages.get().pk,)) in enqueued
 
 
 @LEAPS
@@ -147,13 +147,13 @@ def test_a_run_of_the_future_is_polled_at_once_and_delivered(order, fake, site, 
 def test_a_lease_of_the_future_lapses(order, site, enqueued, now, leap, settings):
     job = order()
     Stage.objects.update(due_at=now)
-    assert leases.take(job.pk, now)
+    assert working.take(job.pk, now)
     Stage.objects.update(leased_until=now + leap, lease_holder="elsewhere/1/1/x")
     site(now)
     assert Stage.objects.get().leased_until == now + settings.LEASE_LASTS
     enqueued.clear()
     site(now + settings.LEASE_LASTS + timedelta(seconds=1))
-    assert ("jobs.processes.tasks.advance", (str(job.pk),)) in enqueued
+    assert ("jobs.processes.tasks.advance", (job.stages.get().pk,)) in enqueued
 
 
 @LEAPS
@@ -172,7 +172,7 @@ def test_a_sender_of_the_future_is_in_doubt_after_its_whole_time_and_no_sooner(
 
 
 def _send(job: Job, at: datetime, *, named: bool = True) -> Call:
-    lease = leases.take(job.pk, at)
+    lease = working.take(job.pk, at)
     assert lease
     rows._open_call(job, at)
     if named:

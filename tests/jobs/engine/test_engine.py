@@ -23,7 +23,7 @@ from providers.calls.outcomes import Accepted, Cause, Failed, Rejected, Unknown
 from providers.calls.states import CallState
 from providers.wire import download
 from providers.wire.download import Fetched
-from tests import rows
+from tests import rows, working
 from tests.fakes import made
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +44,7 @@ def ends(job: Job) -> tuple[str, str, str]:
 
 def test_an_accepted_job_waits_without_a_lease(clock, order):
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     stage = Stage.objects.get(job=job)
     assert ends(job) == ("running", "", "pending")
     assert call_of(job).state == "accepted"
@@ -54,9 +54,9 @@ def test_an_accepted_job_waits_without_a_lease(clock, order):
 
 def test_a_picture_is_delivered_and_its_slot_used(clock, order, fake, settings):
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     outcomes.apply(call_of(job), made(), timezone.now())
-    engine.advance(job.pk)
+    working.advance(job.pk)
     picture = rows.again(job).pictures.get()
     assert ends(job) == ("ready", "", "success")
     assert (settings.MEDIA_ROOT / picture.file).stat().st_size == picture.size
@@ -67,7 +67,7 @@ def test_a_picture_is_delivered_and_its_slot_used(clock, order, fake, settings):
 def test_running_it_again_sends_nothing_again(clock, order, fake):
     job = order()
     for _ in range(3):
-        engine.advance(job.pk)
+        working.advance(job.pk)
         Stage.objects.update(due_at=timezone.now())
     assert len(fake.sent) == 1
 
@@ -78,14 +78,14 @@ def test_the_request_leaves_after_its_row_is_committed(clock, order, fake, monke
     monkeypatch.setattr(
         fake, "submit", lambda request, **when: seen.append(calls_of(job)) or Accepted("run")
     )
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert seen == [["sending"]]
 
 
 def test_unknown_keeps_the_slot_and_is_in_doubt(clock, order, fake, settings):
     fake.submits = [Unknown(Cause("transport", rule="lost"))]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("in_doubt", "transport", "pending")
     assert call_of(job).poll_at == timezone.now() + settings.POLL_EVERY
 
@@ -93,7 +93,7 @@ def test_unknown_keeps_the_slot_and_is_in_doubt(clock, order, fake, settings):
 def test_an_adapter_that_raises_leaves_an_unknown(clock, order, fake):
     fake.submits = [RuntimeError("bug")]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("in_doubt", "transport", "pending")
     assert call_of(job).rule == "adapter_raised"
 
@@ -101,7 +101,7 @@ def test_an_adapter_that_raises_leaves_an_unknown(clock, order, fake):
 def test_rejected_gives_the_slot_back_as_surely_free(clock, order, fake):
     fake.submits = [Rejected(Cause("balance", rule="refused"))]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("failed", "balance", "failed")
     assert rows.again(job).attempt.cost_nothing
     assert not Stage.objects.unfinished().exists()
@@ -112,7 +112,7 @@ def test_rejected_gives_the_slot_back_as_surely_free(clock, order, fake):
 )
 def test_a_confirmed_failure_counts_as_free_only_by_word(clock, order, cost, surely_free):
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     outcomes.apply(call_of(job), Failed(Cause("provider"), cost), timezone.now())
     assert ends(job) == ("failed", "provider", "failed")
     assert rows.again(job).attempt.cost_nothing is surely_free
@@ -121,10 +121,10 @@ def test_a_confirmed_failure_counts_as_free_only_by_word(clock, order, cost, sur
 def test_a_429_keeps_the_place_and_then_succeeds(clock, order, fake):
     fake.submits = [Rejected(Cause("rate", rule="too_many", retry_after=1.0)), Accepted("run")]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("queued", "", "pending")
     clock.shift(timedelta(seconds=3))
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("running", "", "pending")
     assert calls_of(job) == ["rejected", "accepted"]
 
@@ -133,7 +133,7 @@ def test_a_429_fails_with_its_slot_back_after_pool_wait(clock, order, fake, sett
     fake.submits = [Rejected(Cause("rate", rule="too_many"))] * 20
     job = order()
     for _ in range(20):
-        engine.advance(job.pk)
+        working.advance(job.pk)
         clock.shift(timedelta(seconds=30))
     assert ends(job) == ("failed", "rate", "failed")
     assert len(fake.sent) == settings.POOL_WAIT // timedelta(seconds=30) + 1
@@ -143,7 +143,7 @@ def test_a_busy_provider_does_not_count_as_a_death_of_the_worker(clock, order, f
     fake.submits = [Rejected(Cause("rate", rule="too_many", retry_after=1.0))] * 2
     job = order()
     for _ in range(2):
-        engine.advance(job.pk)
+        working.advance(job.pk)
         clock.shift(timedelta(seconds=10))
     assert Stage.objects.get().tries == 0
 
@@ -151,7 +151,7 @@ def test_a_busy_provider_does_not_count_as_a_death_of_the_worker(clock, order, f
 def test_a_sender_that_overslept_sends_again_at_once(clock, order, fake):
     fake.submits = [Rejected(Cause("transport", rule="overslept")), Accepted("run")]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("running", "", "pending")
     assert calls_of(job) == ["rejected", "accepted"]
 
@@ -159,7 +159,7 @@ def test_a_sender_that_overslept_sends_again_at_once(clock, order, fake):
 def test_a_cancelled_job_is_never_sent(clock, order, fake):
     job = order()
     assert outcomes.cancel(job.pk, timezone.now())
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert fake.sent == []
     assert ends(job) == ("cancelled", "", "failed")
     assert not outcomes.cancel(job.pk, timezone.now())
@@ -167,14 +167,14 @@ def test_a_cancelled_job_is_never_sent(clock, order, fake):
 
 def test_a_job_that_was_sent_cannot_be_cancelled(clock, order):
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert not outcomes.cancel(job.pk, timezone.now())
     assert ends(job) == ("running", "", "pending")
 
 
 def died_while_sending(job: Job, holder: str) -> None:
     """The rows as a worker leaves them that died between the commit and the answer."""
-    lease = leases.take(job.pk, timezone.now())
+    lease = working.take(job.pk, timezone.now())
     assert isinstance(generate._open_somewhere(lease, timezone.now()), Call)
     Stage.objects.update(lease_holder=holder)
 
@@ -184,7 +184,7 @@ def test_a_sender_known_dead_leaves_a_doubt_at_once(clock, order, fake, monkeypa
     died_while_sending(job, "dead")
     monkeypatch.setattr("jobs.engine.holders.is_surely_dead", lambda holder: holder == "dead")
     Stage.objects.update(leased_until=timezone.now())
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("in_doubt", "transport", "pending")
     assert call_of(job).rule == "sender_lost"
     assert fake.sent == []
@@ -194,11 +194,11 @@ def test_a_sleeping_sender_is_waited_for(clock, order, fake, settings):
     job = order()
     died_while_sending(job, "elsewhere/1/1/aa")
     clock.shift(settings.LEASE_LASTS)
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("running", "", "pending")
     assert Stage.objects.get().due_at == call_of(job).answer_by
     clock.move_to(call_of(job).answer_by)
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("in_doubt", "transport", "pending")
 
 
@@ -215,7 +215,7 @@ def test_an_exception_keeps_the_start_counted_and_waits(clock, order, fake, monk
     job = order()
     broken = {"image": {"generate": lambda lease: 1 / 0}}
     monkeypatch.setattr(engine, "PIPELINES", broken)
-    engine.advance(job.pk)
+    working.advance(job.pk)
     stage = Stage.objects.get()
     assert (stage.tries, stage.due_at) == (1, timezone.now() + timedelta(minutes=1))
 
@@ -225,14 +225,14 @@ def test_the_third_death_without_a_call_fails_with_the_slot_back(clock, order, m
     broken = {"image": {"generate": lambda lease: 1 / 0}}
     monkeypatch.setattr(engine, "PIPELINES", broken)
     for _ in range(3):
-        engine.advance(job.pk)
+        working.advance(job.pk)
         clock.shift(timedelta(hours=1))
     assert ends(job) == ("failed", "config", "failed")
 
 
 def test_a_sender_that_woke_in_time_keeps_the_job_from_failing_as_unsent(clock, order):
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert not outcomes.fail_unsent(job.pk, timezone.now(), reason="config")
     assert ends(job) == ("running", "", "pending")
 
@@ -265,7 +265,7 @@ def test_an_outage_while_recording_does_not_lose_the_id(clock, order, fake, monk
     hasty = SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: None)
     monkeypatch.setattr("jobs.engine.outages.time", hasty)
     monkeypatch.setattr("jobs.engine.outages.connection.close", lambda: None)
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert call_of(job).reference == "run-1"
     assert len(fake.sent) == 1
 
@@ -274,23 +274,23 @@ def test_a_disk_that_is_full_delays_the_picture(clock, order, fake, settings, tm
     settings.MEDIA_ROOT = tmp_path / "file"
     settings.MEDIA_ROOT.write_text("in the way")
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     outcomes.apply(call_of(job), made(), timezone.now())
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("running", "", "pending")
     settings.MEDIA_ROOT.unlink()
     clock.shift(timedelta(seconds=10))
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("ready", "", "success")
 
 
 def test_a_holder_that_lost_its_lease_delivers_nothing(clock, order, fake, settings):
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     outcomes.apply(call_of(job), made(), timezone.now())
-    slept = leases.take(job.pk, timezone.now())
+    slept = working.take(job.pk, timezone.now())
     clock.shift(settings.LEASE_LASTS)
-    other = leases.take(job.pk, timezone.now())
+    other = working.take(job.pk, timezone.now())
     assert other is not None
     assert not outcomes.deliver(slept, [], timezone.now())
     assert not leases.release(slept, due_at=timezone.now())
@@ -300,15 +300,15 @@ def test_a_holder_that_lost_its_lease_delivers_nothing(clock, order, fake, setti
 def test_whoever_slept_over_a_download_writes_over_no_picture(clock, order, fake, monkeypatch):
     """Its provider may encode the file anew at each download."""
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     outcomes.apply(call_of(job), made(), timezone.now())
-    slept = leases.take(job.pk, timezone.now())
+    slept = working.take(job.pk, timezone.now())
     contents = iter((b"of the second", b"of the first"))
 
     def fetch(artifact, **_options):
         if timezone.now() < slept.stage.leased_until:
             clock.move_to(slept.stage.leased_until)
-            engine.advance(job.pk)
+            working.advance(job.pk)
         return Fetched(next(contents), "image/png", "png", 8, 6)
 
     monkeypatch.setattr(download, "fetch", fetch)
@@ -321,13 +321,13 @@ def test_whoever_slept_over_a_download_writes_over_no_picture(clock, order, fake
 def test_a_late_result_is_delivered_and_the_attempt_stays(clock, order, fake, settings):
     fake.submits = [Unknown(Cause("transport"))]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     clock.shift(settings.LOST_RETENTION)
     assert outcomes.give_up(call_of(job), timezone.now())
     assert ends(job) == ("not_confirmed", "deadline", "pending")
     recorded = outcomes.apply(call_of(job), made(), timezone.now())
     assert recorded.late
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("ready", "", "success")
     call = call_of(job)
     assert (call.state, call.late_outcome) == (CallState.GIVEN_UP, CallState.SUCCEEDED)

@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from jobs import outcomes
 from jobs.core.models import Job, Stage
-from jobs.engine import advance as engine
 from jobs.processes.ticker import follow_poll
 from jobs.words.panels import panel_of
 from providers.calls import ledger
@@ -17,7 +16,7 @@ from providers.calls.models import Call, Gate
 from providers.calls.outcomes import Accepted, Cause, Failed, NoAnswer, Rejected, Running, Unknown
 from providers.routing import gates
 from quotas.models import Alert, AlertKind
-from tests import rows
+from tests import rows, working
 from tests.fakes import ACCOUNT, OFFER, SPARE, made
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
@@ -43,7 +42,7 @@ def ends(job: Job) -> tuple[str, str, str]:
 def polled(job: Job, answer) -> None:
     """The ticker's answer about the last call, and what follows from it."""
     follow_poll(calls_of(job)[-1], answer, timezone.now())
-    engine.advance(job.pk)
+    working.advance(job.pk)
 
 
 def said(job: Job) -> str:
@@ -65,7 +64,7 @@ def said(job: Job) -> str:
 def test_what_surely_was_not_executed_is_asked_of_another_at_once(order, fake, spare, answer):
     fake.submits = [answer]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert asked(job) == ["fake rejected", "spare accepted"]
     first, second = calls_of(job)
     assert (second.after, second.after_rule) == (first, answer.why.rule)
@@ -85,7 +84,7 @@ def test_what_surely_was_not_executed_is_asked_of_another_at_once(order, fake, s
 def test_what_may_have_been_executed_is_asked_of_nobody_else(order, fake, spare, answer):
     fake.submits = [answer]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert len(calls_of(job)) == 1
     assert spare.sent == []
 
@@ -93,7 +92,7 @@ def test_what_may_have_been_executed_is_asked_of_nobody_else(order, fake, spare,
 @pytest.mark.parametrize("answer", [NoAnswer(Cause("provider", http=500)), Running("processing")])
 def test_a_poll_that_says_nothing_asks_nobody_else(order, spare, answer, settings):
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     polled(job, answer)
     Call.objects.update(deadline_at=timezone.now())
     polled(job, answer)
@@ -104,14 +103,14 @@ def test_a_poll_that_says_nothing_asks_nobody_else(order, spare, answer, setting
 def test_without_a_fallback_the_job_fails_with_its_slot_back(order, fake):
     fake.submits = [DOWN]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("failed", "provider", "failed")
     assert rows.again(job).attempt.cost_nothing
 
 
 def test_a_confirmed_failure_that_cost_nothing_is_asked_of_another(order, spare):
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     polled(job, Failed(Cause("provider"), Decimal(0)))
     assert asked(job) == ["fake failed", "spare accepted"]
     assert calls_of(job)[1].after_rule == "failed_for_nothing"
@@ -120,7 +119,7 @@ def test_a_confirmed_failure_that_cost_nothing_is_asked_of_another(order, spare)
 @pytest.mark.parametrize("cost", [Decimal("5.00"), None])
 def test_a_failure_that_was_or_may_have_been_billed_ends_the_job(order, spare, cost):
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     polled(job, Failed(Cause("no_output"), cost))
     assert asked(job) == ["fake failed"]
     assert ends(job) == ("failed", "no_output", "failed")
@@ -130,7 +129,7 @@ def test_a_failure_that_was_or_may_have_been_billed_ends_the_job(order, spare, c
 def test_a_billed_failure_is_asked_of_another_under_the_setting(order, spare, settings):
     settings.FALLBACK_AFTER_BILLED = True
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     polled(job, Failed(Cause("provider"), Decimal("5.00")))
     assert asked(job) == ["fake failed", "spare accepted"]
     assert calls_of(job)[1].after_rule == "failed_billed"
@@ -140,7 +139,7 @@ def test_an_attempt_remembers_what_an_earlier_call_of_it_cost(order, spare, sett
     settings.FALLBACK_AFTER_BILLED = True
     spare.submits = [DOWN]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     polled(job, Failed(Cause("provider"), Decimal("5.00")))
     assert ends(job) == ("failed", "provider", "failed")
     assert not rows.again(job).attempt.cost_nothing
@@ -148,7 +147,7 @@ def test_an_attempt_remembers_what_an_earlier_call_of_it_cost(order, spare, sett
 
 def test_nobody_else_is_asked_for_one_who_stopped_waiting(order, fake, spare):
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     Job.objects.update(unwanted_at=timezone.now())
     polled(job, Failed(Cause("provider"), Decimal(0)))
     assert ends(job) == ("failed", "unwanted", "failed")
@@ -158,7 +157,7 @@ def test_nobody_else_is_asked_for_one_who_stopped_waiting(order, fake, spare):
 def test_the_picture_of_a_fallback_says_who_made_it_and_why(order, fake, spare):
     fake.submits = [DOWN]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert "Sent to spare, brush-2 because fake, brush-1 was down." in said(job)
     polled(job, made())
     assert ends(job) == ("ready", "", "success")
@@ -169,8 +168,8 @@ def test_the_picture_of_a_fallback_says_who_made_it_and_why(order, fake, spare):
 def test_a_bad_key_pauses_the_provider_for_the_next_job_with_an_alert(order, fake, spare):
     fake.submits = [BAD_KEY]
     first, second = order(), order()
-    engine.advance(first.pk)
-    engine.advance(second.pk)
+    working.advance(first.pk)
+    working.advance(second.pk)
     assert asked(first) == ["fake rejected", "spare accepted"]
     assert asked(second) == ["spare accepted"]
     assert calls_of(second)[0].after_rule == "paused"
@@ -181,17 +180,17 @@ def test_a_bad_key_pauses_the_provider_for_the_next_job_with_an_alert(order, fak
 
 def test_the_alert_closes_when_the_provider_takes_requests_again(order, fake, clock, settings):
     fake.submits = [BAD_KEY]
-    engine.advance(order().pk)
+    working.advance(order().pk)
     clock.shift(settings.EXHAUSTED_PAUSE)
-    engine.advance(order(at=timezone.now()).pk)
+    working.advance(order(at=timezone.now()).pk)
     assert Alert.objects.get().closed_at == timezone.now()
 
 
 def test_without_a_fallback_a_job_for_an_exhausted_provider_fails_at_once(order, fake):
     fake.submits = [BAD_KEY]
     first, second = order(), order()
-    engine.advance(first.pk)
-    engine.advance(second.pk)
+    working.advance(first.pk)
+    working.advance(second.pk)
     assert ends(second) == ("failed", "auth", "failed")
     assert len(fake.sent) == 1
 
@@ -199,13 +198,13 @@ def test_without_a_fallback_a_job_for_an_exhausted_provider_fails_at_once(order,
 def test_a_busy_provider_is_waited_for_and_the_place_is_kept(order, fake, clock):
     fake.submits = [BUSY]
     first, second = order(), order()
-    engine.advance(first.pk)
-    engine.advance(second.pk)
+    working.advance(first.pk)
+    working.advance(second.pk)
     assert ends(first)[0] == ends(second)[0] == "queued"
     assert len(fake.sent) == 1
     clock.shift(timedelta(seconds=30))
-    engine.advance(first.pk)
-    engine.advance(second.pk)
+    working.advance(first.pk)
+    working.advance(second.pk)
     assert asked(first) == ["fake rejected", "fake accepted"]
     assert asked(second) == ["fake accepted"]
 
@@ -215,7 +214,7 @@ def test_the_wait_ends_with_the_slot_back(order, fake, clock, settings):
     job, waiting = order(), order()
     for _ in range(100):
         for each in (job, waiting):
-            engine.advance(each.pk)
+            working.advance(each.pk)
         clock.shift(timedelta(seconds=5))
         if timezone.now() > job.created_at + settings.POOL_WAIT + timedelta(seconds=40):
             break
@@ -227,25 +226,25 @@ def test_the_wait_ends_also_where_everybody_is_busy(order, fake, spare, clock, s
     fake.submits, spare.submits = [BUSY] * 100, [BUSY] * 100
     job = order()
     while timezone.now() <= job.created_at + settings.POOL_WAIT + timedelta(seconds=40):
-        engine.advance(job.pk)
+        working.advance(job.pk)
         clock.shift(timedelta(seconds=5))
     assert ends(job) == ("failed", "rate", "failed")
 
 
 def test_a_429_is_never_repeated_within_a_request(order, fake):
     fake.submits = [BUSY]
-    engine.advance(order().pk)
+    working.advance(order().pk)
     assert len(fake.sent) == 1
 
 
 def test_who_was_busy_is_asked_again_when_the_fallback_refuses(order, fake, spare, clock):
     fake.submits, spare.submits = [BUSY], [BAD_KEY]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert asked(job) == ["fake rejected", "spare rejected"]
     assert ends(job)[0] == "queued"
     clock.shift(timedelta(seconds=30))
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert asked(job) == ["fake rejected", "spare rejected", "fake accepted"]
 
 
@@ -257,8 +256,8 @@ def capped(fake, settings):
 
 def test_a_spent_budget_fails_the_job_and_says_when_it_renews(order, capped):
     first, second = order(), order()
-    engine.advance(first.pk)
-    engine.advance(second.pk)
+    working.advance(first.pk)
+    working.advance(second.pk)
     assert ends(second) == ("failed", "cap", "failed")
     assert "It renews at" in said(second)
     assert calls_of(second) == []
@@ -266,8 +265,8 @@ def test_a_spent_budget_fails_the_job_and_says_when_it_renews(order, capped):
 
 def test_a_spent_budget_is_no_matter_where_a_fallback_has_one(order, spare, capped):
     first, second = order(), order()
-    engine.advance(first.pk)
-    engine.advance(second.pk)
+    working.advance(first.pk)
+    working.advance(second.pk)
     assert asked(second) == ["spare accepted"]
     assert "had its budget of the day spent" in said(second)
 
@@ -276,10 +275,10 @@ def test_a_job_whose_fallback_left_the_settings_ends(order, fake, spare, setting
     fake.submits = [BAD_KEY]
     spare.submits = [BUSY]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     settings.IMAGE_FALLBACK = []
     Stage.objects.update(due_at=timezone.now())
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("failed", "rate", "failed")
 
 
@@ -291,30 +290,30 @@ def without(settings, provider: str) -> None:
 def test_a_job_whose_provider_left_the_settings_ends_with_its_slot_back(order, settings):
     job = order()
     without(settings, "fake")
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("failed", "config", "failed")
 
 
 def test_a_job_whose_provider_left_the_settings_is_asked_of_the_fallback(order, spare, settings):
     job = order()
     without(settings, "fake")
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert asked(job) == ["spare accepted"]
 
 
 def test_a_paid_picture_is_fetched_although_its_provider_left_the_settings(order, settings):
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     outcomes.apply(calls_of(job)[0], made(), timezone.now())
     without(settings, "fake")
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("ready", "", "success")
 
 
 def test_an_early_id_is_asked_about_when_the_answer_is_lost(order, fake):
     fake.early_ids, fake.submits = ["run-early"], [Unknown(Cause("transport", rule="lost"))]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert (asked(job), calls_of(job)[0].reference) == (["fake accepted"], "run-early")
     polled(job, made())
     assert ends(job) == ("ready", "", "success")
@@ -323,7 +322,7 @@ def test_an_early_id_is_asked_about_when_the_answer_is_lost(order, fake):
 def test_an_early_id_outweighs_an_error_of_the_server(order, fake, spare):
     fake.early_ids, fake.submits = ["run-early"], [DOWN]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert asked(job) == ["fake accepted"]
 
 
@@ -331,15 +330,15 @@ def test_an_early_id_of_another_call_is_not_taken(order, fake):
     fake.early_ids = ["run-1", "run-1"]
     fake.submits = [Accepted("run-1"), Unknown(Cause("transport", rule="lost"))]
     first, second = order(), order()
-    engine.advance(first.pk)
-    engine.advance(second.pk)
+    working.advance(first.pk)
+    working.advance(second.pk)
     assert [calls_of(job)[0].reference for job in (first, second)] == ["run-1", None]
     assert ends(second)[0] == "in_doubt"
 
 
 def test_a_sender_that_died_after_the_headers_leaves_an_id(order, fake):
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     Call.objects.update(state="sending", accepted_at=None)
     call = calls_of(job)[0]
     ledger.record(
@@ -352,7 +351,7 @@ def test_a_fault_that_was_asked_for_says_nothing_about_the_provider(order, fake)
     fake.submits = [BAD_KEY]
     job = order()
     Job.objects.update(params=job.params | {"fault": "http_401"})
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("failed", "auth", "failed")
     assert not Gate.objects.filter(exhausted_until__isnull=False).exists()
     assert not Alert.objects.exists()
@@ -362,22 +361,22 @@ def test_a_fault_is_asked_of_the_chosen_provider_alone(order, fake, spare):
     fake.submits = [BAD_KEY]
     job = order()
     Job.objects.update(params=job.params | {"fault": "http_401"})
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert [request.fault for request in (*fake.sent, *spare.sent)] == ["http_401", ""]
 
 
 def test_a_model_of_the_fallback_is_asked_for_by_its_own_name(order, fake, spare):
     fake.submits = [DOWN]
-    engine.advance(order().pk)
+    working.advance(order().pk)
     assert [request.model for request in (*fake.sent, *spare.sent)] == [OFFER.model, SPARE.model]
 
 
 def test_a_gate_that_opens_by_hand_lets_the_waiting_in(order, fake, clock):
     fake.submits = [Rejected(Cause("rate", rule="too_many", http=429, retry_after=120.0))]
     first, second = order(), order()
-    engine.advance(first.pk)
-    engine.advance(second.pk)
+    working.advance(first.pk)
+    working.advance(second.pk)
     gates.let_in("fake")
     Stage.objects.update(due_at=timezone.now())
-    engine.advance(second.pk)
+    working.advance(second.pk)
     assert asked(second) == ["fake accepted"]

@@ -12,13 +12,13 @@ from django.utils import timezone
 
 from jobs import outcomes
 from jobs.core.models import Job
-from jobs.engine import advance as engine
 from jobs.engine import webhook_references
 from jobs.ops import audit
 from jobs.processes.ticker import Ticker
 from providers.calls.models import Call, Hook
 from providers.calls.outcomes import Accepted, Cause, Failed, NoAnswer, Rejected, Running, Unknown
 from quotas.models import Alert
+from tests import working
 from tests.fakes import made
 
 pytestmark = pytest.mark.django_db
@@ -42,7 +42,7 @@ def sent(clock, order, fake):
     def send(answer) -> Job:
         fake.submits = [answer]
         job = order()
-        engine.advance(job.pk)
+        working.advance(job.pk)
         return job
 
     return send
@@ -80,7 +80,7 @@ class TestLostSubmit:
         assert report(call_of(lost)) == 204
         assert state_of(lost) == ("in_doubt", "pending")
         round_of(ticker)
-        engine.advance(lost.pk)
+        working.advance(lost.pk)
         assert state_of(lost) == ("ready", "success")
         assert call_of(lost).reference == "gen_77"
 
@@ -185,7 +185,7 @@ class TestBeforeTheAnswer:
 
         fake.submit = overtaken
         job = order()
-        engine.advance(job.pk)
+        working.advance(job.pk)
         assert asked == ["sending"]
         assert (call_of(job).state, call_of(job).reference) == ("accepted", "gen_77")
         assert fake.asked == []
@@ -201,10 +201,10 @@ class TestBeforeTheAnswer:
 
         fake.submit = overtaken
         job = order()
-        engine.advance(job.pk)
+        working.advance(job.pk)
         assert call_of(job).poll_at == timezone.now()
         round_of(ticker)
-        engine.advance(job.pk)
+        working.advance(job.pk)
         assert Job.objects.get(pk=job.pk).state == "ready"
 
     def test_a_sender_that_died_is_noticed_at_its_own_time(self, sent, ticker, clock, fake):
@@ -265,7 +265,7 @@ class TestAfterTheEnd:
         fake.polls["gen_77"] = made()
         report(call_of(job))
         round_of(ticker)
-        engine.advance(job.pk)
+        working.advance(job.pk)
         assert state_of(job) == ("ready", "failed")
         assert (call_of(job).state, call_of(job).late_outcome) == ("failed", "succeeded")
         assert Alert.objects.get().kind == "contradiction"
@@ -276,7 +276,7 @@ class TestAfterTheEnd:
         fake.polls["gen_77"] = made()
         report(call_of(job))
         round_of(ticker)
-        engine.advance(job.pk)
+        working.advance(job.pk)
         assert state_of(job) == ("ready", "failed")
         assert (call_of(job).state, call_of(job).cost) == ("rejected", Decimal("5.00"))
 
@@ -300,7 +300,7 @@ class TestAfterTheEnd:
         fake.polls["gen_77"] = made()
         report(call_of(lost))
         round_of(ticker)
-        engine.advance(lost.pk)
+        working.advance(lost.pk)
         assert state_of(lost) == ("ready", "success")
         assert (call_of(lost).state, call_of(lost).late_outcome) == ("given_up", "succeeded")
 
@@ -345,7 +345,7 @@ class TestAfterTheEnd:
         job = sent(Accepted("gen_77"))
         outcomes.apply(call_of(job), made(), timezone.now())
         report(call_of(job))
-        engine.advance(job.pk)
+        working.advance(job.pk)
         assert list(audit.violations(timezone.now())) == []
 
 
@@ -374,7 +374,7 @@ class TestErrorAfterAHook:
             return OWN_ERROR
 
         monkeypatch.setattr(fake, "submit", report_and_fail)
-        engine.advance(job.pk)
+        working.advance(job.pk)
         return job
 
     def test_nobody_else_is_asked_before_the_run_was_asked_for(self, overtaken, spare):
@@ -384,6 +384,6 @@ class TestErrorAfterAHook:
     def test_the_run_that_was_named_is_delivered(self, overtaken, ticker, fake, spare):
         fake.polls["gen_77"] = made()
         round_of(ticker)
-        engine.advance(overtaken.pk)
+        working.advance(overtaken.pk)
         assert state_of(overtaken) == ("ready", "success")
         assert not Alert.objects.exists()

@@ -8,13 +8,12 @@ import pytest
 from django.utils import timezone
 
 from jobs import outcomes
-from jobs.engine import advance as engine
 from jobs.ops import audit
 from providers.calls.models import Call
 from providers.calls.outcomes import Accepted, Cause, Done, Failed, Unknown
 from providers.routing import gates
 from quotas.models import Alert, AlertKind
-from tests import rows
+from tests import rows, working
 from tests.fakes import SPARE, made
 from tests.jobs.engine.test_fallback import DOWN, asked, calls_of, ends, polled, said
 
@@ -25,10 +24,10 @@ def test_a_late_picture_stands_beside_that_of_the_fallback(order, fake, spare):
     """A contradiction: the first said that it had not executed, and did."""
     fake.submits = [DOWN]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     polled(job, made())
     outcomes.apply(calls_of(job)[0], made(), timezone.now())
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("ready", "", "success")
     shown = rows.again(job).pictures.order_by("position")
     assert [picture.call.provider for picture in shown] == ["spare", "fake"]
@@ -38,9 +37,9 @@ def test_a_late_picture_stands_beside_that_of_the_fallback(order, fake, spare):
 def test_a_late_picture_is_delivered_while_the_fallback_still_runs(order, fake, spare):
     fake.submits = [DOWN]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     outcomes.apply(calls_of(job)[0], made(), timezone.now())
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("ready", "", "success")
     polled(job, made())
     assert rows.again(job).pictures.count() == 2
@@ -49,10 +48,10 @@ def test_a_late_picture_is_delivered_while_the_fallback_still_runs(order, fake, 
 def test_a_late_picture_that_cannot_be_fetched_takes_nothing_from_the_fallback(order, fake, spare):
     fake.submits = [DOWN]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     unfetchable = Done((replace(made().artifacts[0], b64="bm8gcGljdHVyZQ=="),), Decimal("5.00"))
     outcomes.apply(calls_of(job)[0], unfetchable, timezone.now())
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("running", "", "pending")
     polled(job, made())
     assert ends(job) == ("ready", "", "success")
@@ -61,9 +60,9 @@ def test_a_late_picture_that_cannot_be_fetched_takes_nothing_from_the_fallback(o
 def test_a_fallback_that_fails_takes_nothing_from_a_late_picture(order, fake, spare):
     fake.submits = [DOWN]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     outcomes.apply(calls_of(job)[0], made(), timezone.now())
-    engine.advance(job.pk)
+    working.advance(job.pk)
     polled(job, Failed(Cause("provider"), Decimal(0)))
     assert ends(job) == ("ready", "", "success")
     assert asked(job) == ["fake rejected", "spare failed"]
@@ -79,7 +78,7 @@ def waiting(order, fake, spare):
         retry_after=60,
     )
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("queued", "", "pending")
     return job
 
@@ -88,7 +87,7 @@ def test_a_late_picture_ends_the_wait_for_another_provider(waiting, spare):
     outcomes.apply(calls_of(waiting)[0], made(), timezone.now())
     assert ends(waiting) == ("running", "", "pending")
     assert list(audit.violations(timezone.now())) == []
-    engine.advance(waiting.pk)
+    working.advance(waiting.pk)
     assert ends(waiting) == ("ready", "", "success")
     assert spare.sent == []
 
@@ -100,10 +99,10 @@ def test_nobody_else_is_asked_once_the_refused_work_is_known_to_run(waiting, spa
     outcomes.apply(calls_of(waiting)[0], news, timezone.now())
     assert ends(waiting) == ("failed", "provider", "failed")
     clock.shift(timedelta(seconds=61))
-    engine.advance(waiting.pk)
+    working.advance(waiting.pk)
     assert spare.sent == []
     outcomes.apply(calls_of(waiting)[0], made(), timezone.now())
-    engine.advance(waiting.pk)
+    working.advance(waiting.pk)
     assert ends(waiting) == ("ready", "", "failed")
     assert list(audit.violations(timezone.now())) == []
 
@@ -113,14 +112,14 @@ def test_a_refused_work_that_failed_for_nothing_after_all_is_asked_of_another(
 ):
     outcomes.apply(calls_of(waiting)[0], Failed(Cause("provider"), Decimal(0)), timezone.now())
     clock.shift(timedelta(seconds=61))
-    engine.advance(waiting.pk)
+    working.advance(waiting.pk)
     assert asked(waiting) == ["fake rejected", "spare accepted"]
 
 
 def test_a_late_picture_reaches_whoever_had_cancelled_the_wait(waiting):
     assert outcomes.cancel(waiting.pk, timezone.now())
     outcomes.apply(calls_of(waiting)[0], made(), timezone.now())
-    engine.advance(waiting.pk)
+    working.advance(waiting.pk)
     assert ends(waiting) == ("ready", "", "failed")
     assert list(audit.violations(timezone.now())) == []
 
@@ -128,12 +127,12 @@ def test_a_late_picture_reaches_whoever_had_cancelled_the_wait(waiting):
 def test_a_late_picture_after_its_day_says_which_day_it_took(order, fake, clock):
     fake.submits = [Unknown(Cause("transport", rule="lost"))]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     clock.shift(timedelta(days=1))
     outcomes.give_up(calls_of(job)[0], timezone.now())
     assert ends(job) == ("not_confirmed", "deadline", "pending")
     outcomes.apply(calls_of(job)[0], made(), timezone.now())
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("ready", "", "success")
     assert "none of later" in said(job)
     assert not Alert.objects.exists()

@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from jobs import outcomes
 from jobs.core.models import Job
-from jobs.engine import advance as engine
 from jobs.engine.recovery import follow
 from jobs.processes.ticker import Ticker, tick_once_if_alone
 from jobs.words.panels import panel_of
@@ -18,6 +17,7 @@ from providers.calls import ledger
 from providers.calls.models import Call, Gate
 from providers.calls.outcomes import Accepted, Cause, Listing, NoAnswer, Rejected, Run, Unknown
 from providers.recovery import SKEW, WIDE
+from tests import working
 from tests.fakes import ACCOUNT, OFFER, made
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
@@ -48,7 +48,7 @@ def lose(order, fake):
         Gate.objects.all().delete()
         fake.submits = [news]
         job = order(at=timezone.now())
-        engine.advance(job.pk)
+        working.advance(job.pk)
         return job
 
     return send
@@ -95,7 +95,7 @@ def test_a_lost_submit_is_found_polled_and_delivered(lose, fake, ticker, clock):
     assert (call_of(job).state, call_of(job).reference) == ("accepted", "run-lost")
     assert ends(job) == ("running", "pending")
     look(ticker, clock)
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("ready", "success")
     assert len(fake.sent) == 1
 
@@ -125,7 +125,7 @@ def test_what_was_not_executed_is_asked_of_another(lose, spare, ticker, clock):
     job = lose()
     look(ticker, clock, is_over())
     assert ends(job) == ("queued", "pending")
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert (call_of(job).provider, call_of(job).after_rule) == ("spare", "not_executed")
 
 
@@ -313,14 +313,14 @@ def test_a_result_that_comes_after_not_executed_is_delivered_and_told(lose, fake
     look(ticker, clock, is_over())
     recorded = outcomes.apply(call_of(job), made(), timezone.now())
     assert recorded.late
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert ends(job) == ("ready", "failed")
 
 
 def test_with_an_early_id_nothing_is_looked_for(order, fake, ticker, clock):
     fake.early_ids, fake.submits = ["run-early"], [LOST]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     look(ticker, clock)
     assert (fake.listed, fake.asked) == ([], ["run-early"])
     assert call_of(job).state == "accepted"

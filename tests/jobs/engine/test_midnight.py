@@ -8,11 +8,11 @@ from django.utils import timezone
 
 from jobs import outcomes
 from jobs.core.models import Job
-from jobs.engine import advance as engine
 from jobs.pictures.orders import PictureOrder, order_picture
 from providers.calls.models import Call
 from quotas import ledger
 from quotas.models import Account, Attempt, Kind, Plan
+from tests import working
 from tests.fakes import OFFER, made
 
 pytestmark = pytest.mark.django_db
@@ -43,7 +43,7 @@ def test_a_hundred_pictures_on_their_way_hold_nothing_of_the_new_day(accounts):
     with time_machine.travel(BEFORE, tick=False) as clock:
         jobs = [place(account, number) for account in accounts for number in range(50)]
         for job in jobs:
-            engine.advance(job.pk)
+            working.advance(job.pk)
         assert [left(account) for account in accounts] == [0, 0]
         clock.move_to(MIDNIGHT)
         assert [left(account) for account in accounts] == [50, 50]
@@ -51,7 +51,7 @@ def test_a_hundred_pictures_on_their_way_hold_nothing_of_the_new_day(accounts):
         clock.move_to(MIDNIGHT + timedelta(minutes=5))
         for job in jobs:
             outcomes.apply(Call.objects.of_work(f"image:{job.pk}").get(), made(), timezone.now())
-            engine.advance(job.pk)
+            working.advance(job.pk)
         assert [left(account) for account in accounts] == [49, 49]
     delivered = Job.objects.filter(pk__in=[job.pk for job in jobs], state="ready")
     assert delivered.filter(pictures__isnull=False).count() == 100

@@ -11,12 +11,12 @@ from django.utils import timezone
 
 from jobs.alerts import watch
 from jobs.core.models import Job, StaffAction
-from jobs.engine import advance as engine
 from providers.calls.models import Call
 from providers.calls.outcomes import Cause, Failed, Run, Unknown
 from providers.webhooks import store as hooks
 from providers.webhooks.verifiers import WebhookNotice
 from quotas.models import Alert
+from tests import working
 from tests.fakes import ACCOUNT, OFFER, made
 from tests.jobs.conftest import text_of
 
@@ -42,7 +42,7 @@ def go_on(ticker, clock, settings):
 @pytest.fixture
 def running(clock, order):
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     return job
 
 
@@ -53,7 +53,7 @@ def lost(fake, clock, order, settings):
     settings.PROVIDER_ACCOUNTS = settings.PROVIDER_ACCOUNTS | {"fake": account}
     fake.submits = [Unknown(Cause("transport", rule="lost"))]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     return job
 
 
@@ -85,7 +85,7 @@ def test_the_right_answer_is_still_waited_for(running, go_on, fake):
     go_on()
     fake.named.clear()
     go_on()
-    engine.advance(running.pk)
+    working.advance(running.pk)
     assert Job.objects.get(pk=running.pk).state == "ready"
 
 

@@ -11,12 +11,11 @@ from django.db import OperationalError, connection, transaction
 
 from jobs.core.models import Job
 from jobs.core.states import JobState
-from jobs.engine import advance as engine
 from jobs.ops import audit
 from jobs.ops.audit import CHECKS, rules
 from providers.calls.outcomes import Accepted, Cause, Rejected, Unknown
 from quotas import accounts
-from tests import rows
+from tests import rows, working
 from tests.fakes import made
 from tests.jobs.damages import DAMAGES, forget
 
@@ -138,11 +137,11 @@ def test_nothing_is_wrong_at_any_commit_of_a_run(order, fake, monkeypatch, now, 
     with time_machine.travel(now, tick=False) as clock:
         job = order()
         for _ in range(len(answers)):
-            engine.advance(job.pk)
+            working.advance(job.pk)
             clock.shift(timedelta(seconds=5))
         if rows.call_of(job).state == "accepted":
             rows.news(job, made(), now)
-            engine.advance(job.pk)
+            working.advance(job.pk)
     assert {"job_committed", "generate_leased", "call_committed", "submit_recorded"} <= set(seen)
     assert all(violations == {} for violations in seen.values()), seen
 

@@ -7,7 +7,6 @@ import pytest
 from django.db.models import F, ProtectedError, Sum
 
 from jobs.core.models import Event, Job
-from jobs.core.works import job_id_of
 from providers.calls import call_days, ledger, money
 from providers.calls.models import Call, CallDay
 from providers.calls.outcomes import Accepted
@@ -245,6 +244,6 @@ def test_a_call_with_an_id_stays_and_refuses_its_work_and_its_id_to_others(accou
     call.refresh_from_db()
     other = rows.call_of(rows.lost(account, now))
     ledger.record(call_id=other.pk, news=Accepted(str(call.reference)), now=now + YEARS)
-    assert rows.call_of(Job.objects.get(pk=job_id_of(other.work))).reference is None
+    assert rows.call_of(Job.objects.of_work(other.work).get()).reference is None
     if call.state == "succeeded":
         assert ledger.open_call(work=call.work, offer=rows.OFFER, now=now + YEARS) is None

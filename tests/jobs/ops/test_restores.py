@@ -9,8 +9,6 @@ from django.utils import timezone
 from django_q.models import OrmQ
 
 from jobs.core.models import Lease, Stage
-from jobs.engine import advance as engine
-from jobs.engine import leases
 from jobs.ops import housekeeping, restores
 from jobs.pictures import smoke
 from jobs.processes.ticker import follow_poll
@@ -19,7 +17,7 @@ from providers.calls.models import Call, Restore
 from providers.calls.outcomes import Cause, Failed
 from quotas import alerts
 from quotas.models import Alert, AlertKind
-from tests import rows
+from tests import rows, working
 from tests.fakes import OFFER, SPARE
 from tests.jobs.tidying import DAY, violations
 
@@ -46,7 +44,7 @@ def test_a_queued_job_is_cancelled_and_its_slot_goes_back(account, now):
 def test_nothing_is_sent_for_it_again(order, fake, now):
     job = order()
     take_over(now)
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert not Call.objects.exists()
 
 
@@ -60,11 +58,11 @@ def test_any_other_job_stays_as_it_was(account, now, state):
 
 def test_another_provider_that_may_have_been_asked_since_is_not_asked(order, fake, spare, now):
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     call = Call.objects.get()
     take_over(now)
     follow_poll(call, Failed(Cause("provider"), cost=0), timezone.now())
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert [call.provider for call in Call.objects.all()] == [OFFER.provider]
     assert rows.again(job).state == "failed"
 
@@ -73,9 +71,9 @@ def test_after_the_restore_another_provider_is_asked_as_ever(order, fake, spare,
     take_over(now, seconds=0)
     clock.shift(1)
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     follow_poll(Call.objects.get(), Failed(Cause("provider"), cost=0), timezone.now())
-    engine.advance(job.pk)
+    working.advance(job.pk)
     assert [call.provider for call in Call.objects.order_by("pk")] == [
         OFFER.provider,
         SPARE.provider,
@@ -84,9 +82,9 @@ def test_after_the_restore_another_provider_is_asked_as_ever(order, fake, spare,
 
 def test_a_stage_that_a_dead_process_held_is_due(account, now):
     job = rows.sending(account, now)
-    assert leases.take(job.pk, now)
+    assert working.take(job.pk, now)
     take_over(now)
-    assert leases.take(job.pk, now + timedelta(seconds=60))
+    assert working.take(job.pk, now + timedelta(seconds=60))
     assert not Lease.objects.exists()
 
 
@@ -170,7 +168,7 @@ def test_a_call_of_the_backup_leads_nowhere_although_the_clock_here_is_behind(
     order, fake, spare, now, clock
 ):
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     take_over(now, seconds=-3600)
     call = Call.objects.get()
     # What the ticker does to a call that was sent later than now.

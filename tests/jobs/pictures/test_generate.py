@@ -115,7 +115,7 @@ def test_an_order_is_in_the_queue_and_ends_well(run, sandbox):
 def test_the_queue_gets_the_job(run, sandbox, enqueued, django_capture_on_commit_callbacks):
     with django_capture_on_commit_callbacks(execute=True):
         run("a fox")
-    assert enqueued == [("jobs.processes.tasks.advance", (str(job().pk),))]
+    assert enqueued == [("jobs.processes.tasks.advance", (job().stages.get().pk,))]
 
 
 def test_no_account_means_the_operator(run, sandbox):

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
@@ -14,8 +14,6 @@ from django.utils import timezone
 from jobs import owner_actions
 from jobs.alerts import alert_delivery, watch
 from jobs.core.models import Job
-from jobs.core.works import job_id_of
-from jobs.engine import advance as engine
 from jobs.management.commands import smoke as command
 from jobs.ops import audit
 from jobs.pictures import smoke
@@ -25,6 +23,7 @@ from providers.calls.outcomes import Cause, Rejected, Unknown
 from providers.routing import gates
 from quotas import accounts
 from quotas.models import Account, Alert, AlertKind, Allowance
+from tests import working
 from tests.fakes import OFFER, SPARE, made
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued", "fake", "clock")]
@@ -45,8 +44,12 @@ def run(fake):
     return run
 
 
+def job_of(test: SmokeTest) -> Job:
+    return Job.objects.of_work(test.work).get()
+
+
 def finish(test: SmokeTest) -> SmokeTest:
-    engine.advance(job_id_of(test.work))
+    working.advance(job_of(test).pk)
     smoke.conclude(timezone.now())
     test.refresh_from_db()
     return test
@@ -98,11 +101,19 @@ def test_a_verdict_is_written_once(run, clock):
     assert SmokeTest.objects.get().ended_at == timezone.now() - HOUR
 
 
-def test_one_that_cannot_be_judged_stops_no_other_nor_the_alerts(run, clock, caplog):
+def test_one_that_cannot_be_judged_stops_no_other_nor_the_alerts(run, clock, caplog, monkeypatch):
     odd = SmokeTest(provider="a", model="m", work="image:nonsense", began_at=timezone.now())
     odd.save()
+    judge = smoke.conclude_one
+
+    def fail_for_odd(test: SmokeTest, now: datetime) -> bool:
+        if test == odd:
+            raise ValueError("cannot be judged")
+        return judge(test, now)
+
+    monkeypatch.setattr(smoke, "conclude_one", fail_for_odd)
     test = smoke.begin(OFFER, timezone.now())
-    engine.advance(job_id_of(test.work))
+    working.advance(job_of(test).pk)
     clock.shift(smoke.LASTS)
     assert watch.look_if_due(timezone.now())
     test.refresh_from_db()
@@ -114,8 +125,8 @@ def test_one_that_cannot_be_judged_stops_no_other_nor_the_alerts(run, clock, cap
 def test_a_picture_that_somebody_deleted_was_made(fake, now):
     fake.submits.append(made())
     test = smoke.begin(OFFER, now)
-    engine.advance(job_id_of(test.work))
-    assert owner_actions.delete_result(job_id_of(test.work), now)
+    working.advance(job_of(test).pk)
+    assert owner_actions.delete_result(job_of(test).pk, now)
     assert finish(test).is_good
 
 
@@ -247,7 +258,7 @@ def test_staff_are_told_of_no_test_while_they_have_paused_the_provider(run, cloc
 
 def test_the_look_writes_the_verdict(fake, now):
     fake.submits.append(REFUSED)
-    engine.advance(job_id_of(smoke.begin(OFFER, now).work))
+    working.advance(job_of(smoke.begin(OFFER, now)).pk)
     assert watch.look_if_due(now)
     assert Alert.objects.open().filter(kind=AlertKind.SMOKE).count() == 1
 
@@ -261,7 +272,7 @@ def call(monkeypatch, capsys, clock) -> Callable:
 
     def pause(seconds: float) -> None:
         for test in SmokeTest.objects.running():
-            engine.advance(job_id_of(test.work))
+            working.advance(job_of(test).pk)
         clock.shift(timedelta(seconds=1))
 
     def call(*arguments: str) -> tuple[int, str]:

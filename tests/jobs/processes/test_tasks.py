@@ -4,8 +4,10 @@ import uuid
 
 import pytest
 from django.db import InternalError, connection
+from django.utils import timezone
 from django_q.models import OrmQ
 
+from jobs.core.models import Stage
 from jobs.engine import heartbeats
 from jobs.engine.broker import DatabaseQueue
 from jobs.processes import tasks
@@ -36,7 +38,7 @@ def read_only(monkeypatch):
         tasks.remove_texts,
         tasks.stand_in_for_ticker,
         tasks.tidy,
-        lambda: tasks.advance(str(uuid.uuid4())),
+        lambda: tasks.advance(1),
         lambda: tasks.send_notices(str(uuid.uuid4())),
         lambda: tasks.move_jobs(1),
     ],
@@ -46,6 +48,15 @@ def test_a_task_ends_well_for_the_queue(task, read_only, caplog, monkeypatch):
     task()
     assert "(InternalError); it is done later" in caplog.text
     assert "read-only" not in caplog.text
+
+
+def test_a_message_of_the_version_before_does_nothing(order):
+    """It names a job; the due query finds the job's stages."""
+    job = order()
+    tasks.advance(str(job.pk))
+    stage = job.stages.get()
+    assert (stage.tries, stage.lease_token) == (0, None)
+    assert stage in Stage.objects.due(timezone.now())
 
 
 def test_the_monitor_outlives_an_acknowledgement_that_fails(read_only, caplog):

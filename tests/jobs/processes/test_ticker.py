@@ -11,12 +11,12 @@ from django.utils import timezone
 
 from jobs import outcomes
 from jobs.core.models import Heartbeat, Job, Stage
-from jobs.engine import advance as engine
 from jobs.engine import heartbeats, holders, leases
 from jobs.processes.ticker import Ticker, follow_poll, tick_once_if_alone, wake_due
 from providers.calls import ledger
 from providers.calls.models import Call
 from providers.calls.outcomes import Cause, Failed, NoAnswer, Running, Unknown
+from tests import working
 from tests.fakes import made
 
 pytestmark = pytest.mark.django_db
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 def running(clock, order):
     """A job whose call was accepted as `run-1`."""
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     return job
 
 
@@ -60,7 +60,7 @@ def test_a_finished_run_opens_the_saving(running, ticker, fake, clock, settings)
     fake.polls["run-1"] = made()
     clock.shift(settings.POLL_EVERY)
     round_of(ticker)
-    engine.advance(running.pk)
+    working.advance(running.pk)
     assert state_of(running) == "ready"
 
 
@@ -96,7 +96,7 @@ def test_a_late_success_within_retention_is_delivered(running, ticker, fake, clo
     fake.polls["run-1"] = made()
     clock.shift(settings.SLOW_POLL_EVERY * 1.2)
     round_of(ticker)
-    engine.advance(running.pk)
+    working.advance(running.pk)
     assert state_of(running) == "ready"
 
 
@@ -117,14 +117,14 @@ def test_a_call_that_nobody_asked_for_until_its_retention_was_over_is_asked_for_
     fake.polls["run-1"] = made()
     clock.shift(settings.RESULT_RETENTION + timedelta(seconds=1))
     round_of(ticker)
-    engine.advance(running.pk)
+    working.advance(running.pk)
     assert state_of(running) == "ready"
 
 
 def test_a_lost_submit_is_given_up_after_its_own_retention(clock, order, fake, ticker, settings):
     fake.submits = [Unknown(Cause("transport"))]
     job = order()
-    engine.advance(job.pk)
+    working.advance(job.pk)
     round_of(ticker)
     assert state_of(job) == "in_doubt"
     clock.shift(settings.LOST_RETENTION)
@@ -142,7 +142,7 @@ def test_a_sender_that_never_reported_leaves_an_unknown(running, ticker, clock):
 def test_one_bad_answer_stops_no_other(clock, order, ticker, fake, settings, monkeypatch):
     jobs = [order(), order()]
     for job in jobs:
-        engine.advance(job.pk)
+        working.advance(job.pk)
     fake.polls = {"run-1": made(), "run-2": made()}
     first = Call.objects.get(reference="run-1")
     Call.objects.filter(pk=first.pk).update(work="image:no-uuid")
@@ -154,7 +154,7 @@ def test_one_bad_answer_stops_no_other(clock, order, ticker, fake, settings, mon
 @pytest.mark.parametrize("pursued_for", [timedelta(days=1), -timedelta(days=1)])
 def test_a_call_that_cannot_be_decided_stops_no_other(clock, order, ticker, pursued_for):
     for _ in range(2):
-        engine.advance(order().pk)
+        working.advance(order().pk)
     lost, other = Call.objects.order_by("pk")
     leave_sending()
     give_up_at = timezone.now() + pursued_for
@@ -230,15 +230,15 @@ def test_a_stage_whose_message_was_lost_is_woken(clock, order, enqueued, ticker,
     job = order()
     enqueued.clear()
     ticker.tick()
-    assert ("jobs.processes.tasks.advance", (str(job.pk),)) not in enqueued
+    assert ("jobs.processes.tasks.advance", (job.stages.get().pk,)) not in enqueued
     clock.shift(settings.WAKE_AGAIN_AFTER)
     ticker.tick()
-    assert ("jobs.processes.tasks.advance", (str(job.pk),)) in enqueued
+    assert ("jobs.processes.tasks.advance", (job.stages.get().pk,)) in enqueued
 
 
 def test_the_lease_of_a_dead_worker_here_is_ended_at_once(clock, order, ticker, monkeypatch):
     job = order()
-    leases.take(job.pk, timezone.now())
+    working.take(job.pk, timezone.now())
     Stage.objects.update(lease_holder=holders.here() + "1/1/aa")
     monkeypatch.setattr("jobs.engine.holders.is_surely_dead", lambda holder: True)
     ticker.free_dead(timezone.now())
@@ -258,7 +258,7 @@ def test_a_busy_cluster_is_not_wedged(clock, ticker, order, enqueued, settings):
     settings.WORKERS = 1
     ticker.tick()
     clock.shift(timedelta(seconds=settings.PROBE_TIMEOUT + 1))
-    assert leases.take(order(at=timezone.now()).pk, timezone.now())
+    assert working.take(order(at=timezone.now()).pk, timezone.now())
     assert not heartbeats.cluster_is_wedged(timezone.now())
 
 
@@ -310,4 +310,4 @@ def test_what_was_never_put_into_the_queue_comes_before_what_waits_in_it(
     enqueued.clear()
     wake_due(timezone.now())
     woken = [arguments[0] for task, arguments in enqueued]
-    assert woken == [str(fresh.pk), *(str(job.pk) for job in waiting[:3])]
+    assert woken == [job.stages.get().pk for job in (fresh, *waiting[:3])]

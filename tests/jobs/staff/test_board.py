@@ -9,14 +9,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django_q.models import Schedule, Task
 
-from jobs.engine import leases
 from jobs.staff.dashboard import alerts as troubles
 from jobs.staff.dashboard import dashboard, processes
 from providers.calls import ledger
 from providers.calls.models import Call, Gate, SmokeTest
 from quotas.alerts import close_alert, open_alert
 from quotas.models import AlertKind, Grant
-from tests import rows
+from tests import rows, working
 from tests.jobs.conftest import HTMX, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
@@ -205,7 +204,7 @@ def test_a_sign_from_before_the_clock_was_set_back_is_none_of_life(alive, now):
 
 def test_workers_that_are_all_busy_are_not_called_silent(alive, account, now, settings):
     alive(ahead=-timedelta(minutes=1))
-    assert leases.take(rows.queued(account, now).pk, now)
+    assert working.take(rows.queued(account, now).pk, now)
     at_work, over = (dashboard.board_at(at).house for at in (now, now + settings.LEASE_LASTS))
     assert [sign.word for sign in at_work.signs] == ["alive", "silent"]
     assert [sign.word for sign in over.signs] == ["silent", "silent"]

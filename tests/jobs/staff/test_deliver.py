@@ -115,9 +115,9 @@ def test_two_deliveries_are_one_picture(job, staff):
 
     call, fetched = rows.call_of(job), saving.Fetched(png(), "image/png", "png", 8, 6)
     decision = decisions.Decision(staff, "converted", timezone.now())
-    decisions.deliver(call.pk, saving.picture_of(call, fetched), decision)
+    decisions.deliver(call.pk, saving.picture_of(job.pk, call, fetched), decision)
     with pytest.raises(decisions.Refused):
-        decisions.deliver(call.pk, saving.picture_of(call, fetched), decision)
+        decisions.deliver(call.pk, saving.picture_of(job.pk, call, fetched), decision)
     assert Picture.objects.count() == 1
 
 

@@ -11,7 +11,7 @@ from jobs.core.models import Job, StaffAction
 from jobs.engine import leases
 from jobs.staff.decisions import Decision, Refused, resume
 from quotas.models import Grant
-from tests import rows
+from tests import rows, working
 from tests.jobs.conftest import text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock", "enqueued")]
@@ -51,8 +51,8 @@ def test_the_stage_is_due_and_its_deaths_stay_counted(
         assert resume([job.pk], decision) == 1
     stage = job.stages.get()
     assert (stage.due_at, stage.woken_at, stage.tries) == (now, None, 3)
-    assert enqueued == [("jobs.processes.tasks.advance", (str(job.pk),))]
-    assert leases.take(job.pk, now)
+    assert enqueued == [("jobs.processes.tasks.advance", (job.stages.get().pk,))]
+    assert working.take(job.pk, now)
 
 
 def test_who_when_why_and_which_job_stay(job, decision, now):
