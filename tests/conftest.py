@@ -3,6 +3,7 @@
 import os
 from contextlib import closing, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -17,7 +18,7 @@ from pytest_django.plugin import blocking_manager_key
 from quotas import accounts, identity
 from quotas.ratelimit import bypassed
 from quotas.ratelimit.limiter import limiter
-from tests import databases
+from tests import databases, prepared
 
 pytest_plugins = ["tests.fakes"]
 
@@ -113,11 +114,8 @@ def _do_without(service: str, variable: str, example: str) -> NoReturn:
 
 
 @pytest.fixture(scope="session")
-def migrated_sqlite(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("migrated")
-    path = folder / "template.sqlite3"
-    databases.migrate(databases.Database("sqlite", f"sqlite:///{path}"), folder)
-    return path
+def migrated_sqlite() -> Path:
+    return prepared.migrated_file()
 
 
 @pytest.fixture(scope="session")
@@ -128,6 +126,12 @@ def migrated_postgres(postgres_url, tmp_path_factory):
         yield database
 
 
+@pytest.fixture(scope="session")
+def copy_postgres(postgres_url, migrated_postgres):
+    """`with copy_postgres() as database` is a migrated PostgreSQL database of its own."""
+    return partial(databases.postgres_copy, postgres_url, migrated_postgres)
+
+
 @pytest.fixture
 def sqlite_database(migrated_sqlite, tmp_path):
     """A migrated database in a file of its own."""
@@ -135,10 +139,9 @@ def sqlite_database(migrated_sqlite, tmp_path):
 
 
 @pytest.fixture
-def postgres_database(postgres_url, migrated_postgres):
+def postgres_database(copy_postgres):
     """A migrated PostgreSQL database of its own."""
-    template = migrated_postgres.url.rpartition("/")[2]
-    with databases.postgres_copy(postgres_url, template) as database:
+    with copy_postgres() as database:
         yield database
 
 

@@ -64,14 +64,25 @@ def copy_sqlite(template: Path, folder: Path) -> Database:
 
 
 @contextmanager
-def postgres_copy(server_url: str, template: str = "template1") -> Iterator[Database]:
-    """A new database beside the one of `server_url`, dropped at the end whoever still holds it."""
+def postgres_copy(server_url: str, template: Database | None = None) -> Iterator[Database]:
+    """A new database beside the one of `server_url`, dropped at the end whoever still holds it:
+    empty, or a copy of a migrated one that is connected to by nothing."""
     name = f"counterfoil_test_{os.getpid()}_{secrets.token_hex(4)}"
-    _execute(server_url, "CREATE DATABASE {} TEMPLATE {}", name, template)
+    original = template.url.rpartition("/")[2] if template else "template1"
+    _execute(server_url, "CREATE DATABASE {} TEMPLATE {}", name, original)
     try:
-        yield Database("postgresql", server_url.rpartition("/")[0] + f"/{name}")
+        database = Database("postgresql", server_url.rpartition("/")[0] + f"/{name}")
+        if template:
+            _give_new_name(database)
+        yield database
     finally:
         _execute(server_url, "DROP DATABASE {} WITH (FORCE)", name)
+
+
+def _give_new_name(database: Database) -> None:
+    """The migration names the database, and no two sites have one name."""
+    with closing(psycopg.connect(database.url, autocommit=True)) as connection:
+        connection.execute("UPDATE quotas_site SET name = %s", [secrets.token_hex(16)])
 
 
 def _execute(server_url: str, statement: str, *names: str) -> None:

@@ -21,6 +21,7 @@ from typing import TypeVar
 
 import psutil
 
+from tests import prepared
 from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,10 +40,15 @@ def wait_until(condition: Callable[[], T], *, seconds: float = 60, every: float 
 
 
 class Site:
-    """Settings are given as they stand in the environment, over defaults made for a test."""
+    """Settings are given as they stand in the environment, over defaults made for a test.
 
-    def __init__(self, folder: Path, **settings: str) -> None:
+    The first start begins from a copy of a prepared data folder; with `is_prepared=False` it
+    migrates an empty database, as an operator's first start does.
+    """
+
+    def __init__(self, folder: Path, *, is_prepared: bool = True, **settings: str) -> None:
         self.folder = folder
+        self._is_prepared = is_prepared
         self.settings = {
             "DATA_DIR": str(folder / "data"),
             "PORT": str(free_port()),
@@ -90,6 +96,8 @@ class Site:
             return database.execute(question, values).fetchall()
 
     def start(self) -> "Site":
+        if self._is_prepared:
+            self.prepare()
         with self.log.open("ab") as log:
             log.seek(0, os.SEEK_END)
             earlier = log.tell()
@@ -109,6 +117,12 @@ class Site:
             self.stop()
             raise
         return self
+
+    def prepare(self) -> None:
+        """Nothing happens where a data folder is already."""
+        data_dir = Path(self.settings["DATA_DIR"])
+        if not data_dir.exists():
+            prepared.copy_data_folder(data_dir, with_database=not self.settings["DATABASE_URL"])
 
     def is_whole(self) -> bool:
         """Every role runs, with all workers."""

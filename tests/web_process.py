@@ -4,24 +4,20 @@ with web_process(database, tmp_path) as web:
     web.get("/healthz")
 """
 
-import atexit
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
 from http.client import HTTPConnection
 from pathlib import Path
 
 import psutil
 
 from config.supervisor.children import SERVER_OPTIONS
-from tests import databases
+from tests import databases, prepared
 from tests.site_process import ROOT, free_port, wait_until
 
 CRLF = "\r\n"
@@ -106,7 +102,7 @@ def web_process(
     port = free_port()
     environment = database.environment(folder / "data") | {"RATE_LIMITS": "OFF"} | settings
     (folder / "data").mkdir(mode=0o700, exist_ok=True)
-    shutil.copytree(_collected(), folder / "data" / "static")
+    prepared.copy_static(folder / "data")
     address = ("--host", "127.0.0.1", "--port", str(port), f"{application}:application")
     command = [*SERVER_OPTIONS, *options, *address]
     with (folder / "web.log").open("wb") as log:
@@ -127,22 +123,6 @@ def web_process(
         for each in web.sockets:
             each.close()
         _end(process)
-
-
-@cache
-def _collected() -> Path:
-    """The static files, collected once in a run of the tests."""
-    folder = Path(tempfile.mkdtemp(prefix="counterfoil-static-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    database = databases.Database("sqlite", f"sqlite:///{folder}/none.sqlite3")
-    subprocess.run(
-        [sys.executable, "manage.py", "collectstatic", "--no-input", "-v0"],
-        cwd=ROOT,
-        env=database.environment(folder),
-        check=True,
-        timeout=120,
-    )
-    return folder / "static"
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import requests
 
-from tests import databases
 from tests.postgres_server import Server
 from tests.site_process import wait_until
 from tests.web_orders import order
@@ -18,9 +17,8 @@ RECOVERS_WITHIN = 6.0
 
 
 @pytest.fixture(scope="module")
-def database(migrated_postgres, postgres_url):
-    template = migrated_postgres.url.rpartition("/")[2]
-    with databases.postgres_copy(postgres_url, template) as database:
+def database(copy_postgres):
+    with copy_postgres() as database:
         yield database
 
 

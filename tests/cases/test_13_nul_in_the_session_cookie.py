@@ -21,10 +21,8 @@ def web(request, tmp_path_factory):
         with web_process(database, folder, RATE_LIMITS="MEMORY") as web:
             yield web
         return
-    template = request.getfixturevalue("migrated_postgres").url.rpartition("/")[2]
-    url = request.getfixturevalue("postgres_url")
     with (
-        databases.postgres_copy(url, template) as database,
+        request.getfixturevalue("copy_postgres")() as database,
         web_process(database, folder, RATE_LIMITS="MEMORY") as web,
     ):
         yield web

@@ -31,7 +31,7 @@ def open_paths(folder: Path) -> list[str]:
 
 @pytest.mark.site
 def test_a_started_site_leaves_nothing_open_to_others(shared_folder):
-    site = Site(shared_folder)
+    site = Site(shared_folder, is_prepared=False)
     try:
         site.start()
         data = Path(site.settings["DATA_DIR"])

@@ -8,7 +8,6 @@ import redis
 import requests
 from django.utils.crypto import salted_hmac
 
-from tests import databases
 from tests.site_orders import Desk
 from tests.site_process import Site
 
@@ -87,12 +86,13 @@ def stores(request, tmp_path_factory):
     if request.param == "sqlite":
         yield {}
         return
-    server = request.getfixturevalue("postgres_url")
+    copy_postgres = request.getfixturevalue("copy_postgres")
     queue = request.getfixturevalue("redis_url")
     key = secrets.token_hex(32)
-    with redis.Redis.from_url(queue) as client, databases.postgres_copy(server) as database:
+    with redis.Redis.from_url(queue) as client, copy_postgres() as database:
         yield {"DATABASE_URL": database.url, "REDIS_URL": queue, "SECRET_KEY": key}
-        client.delete(f"django_q:{name_of_queue(key)}:q")
+        for left_over in client.scan_iter(f"django_q:{name_of_queue(key)}*"):
+            client.delete(left_over)
 
 
 def name_of_queue(key: str) -> str:

@@ -11,7 +11,6 @@ import pytest
 import requests
 
 from providers.sandbox.server import SandboxServer
-from tests import databases
 from tests.chaos.conftest import ChaosSite
 from tests.site_process import free_port, resume, running, wait_until
 
@@ -144,8 +143,10 @@ def read_only(folder: Path) -> Iterator[None]:
 
 
 @pytest.mark.postgres
-def test_a_read_only_database_server_delays_and_loses_nothing(postgres_url, tmp_path):
-    with databases.postgres_copy(postgres_url) as database:
+def test_a_read_only_database_server_delays_and_loses_nothing(
+    copy_postgres, postgres_url, tmp_path
+):
+    with copy_postgres() as database:
         site = start(tmp_path, DATABASE_URL=database.url, SANDBOX_SECONDS="6")
         try:
             visitor = Visitor(site)

@@ -66,8 +66,7 @@ class ShowRoom:
         self.web: subprocess.Popen[bytes] | None = None
 
     def open(self) -> "ShowRoom":
-        for command in ("migrate", "collectstatic --no-input"):
-            self.site.run(*command.split()).check_returncode()
+        self.site.prepare()
         made = json.loads(self._child("-m", "tests.e2e.show_room").communicate()[0])
         self.sights = {name: Sight(**sight) for name, sight in made["sights"].items()}
         self.sessions = made["sessions"]

@@ -13,7 +13,6 @@ import pytest
 
 from quotas.ledger import BALANCE_SQL, RESERVE_SQL
 from quotas.top_accounts import SPENDING_SQL
-from tests.databases import postgres_copy
 
 NOW = datetime(2026, 3, 14, 12)
 DAY = date(2026, 3, 14)
@@ -65,10 +64,9 @@ def steps_on_sqlite(database, statement: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def postgres_history(migrated_postgres, postgres_url):
-    template = migrated_postgres.url.rpartition("/")[2]
+def postgres_history(copy_postgres):
     with (
-        postgres_copy(postgres_url, template) as database,
+        copy_postgres() as database,
         closing(psycopg.connect(database.url)) as connection,
     ):
         connection.execute(HISTORY)

@@ -11,10 +11,10 @@ def start_site(tmp_path):
     """start_site(POLL_EVERY="0.2", ...) runs `manage.py up` for this test alone."""
     sites = []
 
-    def start(**settings: str) -> Site:
+    def start(*, is_prepared: bool = True, **settings: str) -> Site:
         folder = tmp_path / f"site{len(sites)}"
         folder.mkdir()
-        sites.append(Site(folder, **settings))
+        sites.append(Site(folder, is_prepared=is_prepared, **settings))
         return sites[-1].start()
 
     yield start
@@ -30,8 +30,9 @@ def site(start_site) -> Site:
 
 @pytest.fixture(scope="module")
 def lasting_site(tmp_path_factory):
-    """One site for the tests of a file that kill parts of it and see it mend."""
-    site = Site(tmp_path_factory.mktemp("lasting"))
+    """One site for the tests of a file that kill parts of it and see it mend. It began with an
+    empty folder."""
+    site = Site(tmp_path_factory.mktemp("lasting"), is_prepared=False)
     try:
         yield site.start()
     finally:
@@ -47,8 +48,8 @@ def mended_site(lasting_site) -> Site:
 
 @pytest.fixture
 def grown_site(start_site, postgres_url, redis_url):
-    """On PostgreSQL, with Redis as the queue."""
+    """On PostgreSQL, with Redis as the queue. It began with an empty database."""
     with databases.postgres_copy(postgres_url) as database:
-        site = start_site(DATABASE_URL=database.url, REDIS_URL=redis_url)
+        site = start_site(is_prepared=False, DATABASE_URL=database.url, REDIS_URL=redis_url)
         yield site
         site.stop()

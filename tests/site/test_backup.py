@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests import databases
 from tests.site_orders import Desk
 from tests.site_process import Site, resume
 
@@ -111,7 +110,7 @@ def drill(request, tmp_path_factory):
     if request.param == "sqlite":
         yield from run_drill(Site(folder, **SETTINGS), "")
         return
-    with databases.postgres_copy(request.getfixturevalue("postgres_url")) as database:
+    with request.getfixturevalue("copy_postgres")() as database:
         yield from run_drill(Site(folder, DATABASE_URL=database.url, **SETTINGS), database.url)
 
 

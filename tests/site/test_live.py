@@ -13,7 +13,6 @@ import psycopg
 import pytest
 import requests
 
-from tests import databases
 from tests.site_orders import Desk
 from tests.site_process import Site, resume, wait_until
 
@@ -73,7 +72,7 @@ def site(request, tmp_path_factory):
     if request.param == "sqlite":
         yield from _running(tmp_path_factory.mktemp("live"), settings)
         return
-    with databases.postgres_copy(request.getfixturevalue("postgres_url")) as database:
+    with request.getfixturevalue("copy_postgres")() as database:
         settings["DATABASE_URL"] = database.url
         yield from _running(tmp_path_factory.mktemp("live"), settings)
 

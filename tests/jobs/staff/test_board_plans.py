@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.bench.admin import PAGES
-from tests.databases import ROOT, Database, copy_sqlite, postgres_copy
+from tests.databases import ROOT, Database, copy_sqlite
 from tests.jobs.board_plans import BIG
 
 FEW, MANY = 10_000, 40_000
@@ -50,8 +50,7 @@ def database_of(vendor: str, request, folder) -> Iterator[Database]:
     if vendor == "sqlite":
         yield copy_sqlite(request.getfixturevalue("migrated_sqlite"), folder)
         return
-    template = request.getfixturevalue("migrated_postgres").url.rpartition("/")[2]
-    with postgres_copy(request.getfixturevalue("postgres_url"), template) as database:
+    with request.getfixturevalue("copy_postgres")() as database:
         yield database
 
 
