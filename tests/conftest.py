@@ -28,8 +28,34 @@ settings.register_profile(
 )
 settings.load_profile("same")
 
+FOLDER = Path(__file__).resolve().parent
 POSTGRES = "postgres://postgres@127.0.0.1:5432/test"
 REDIS = "redis://127.0.0.1:6379/5"
+
+
+# Files that take longest, by measurement, the longest first. Processes of a run take whole files in
+# this order, so that none of these is left for the end.
+LONGEST = (
+    "chaos/test_faultpoints.py",
+    "chaos/test_drill.py",
+)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files, what else starts a whole site, the rest; those of the browser are last,
+    since an event loop runs in this thread until the end. Other orders stay as they were."""
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    path = item.path.relative_to(FOLDER).as_posix()
+    is_of_browser = path.startswith("e2e/")
+    if path in LONGEST:
+        return LONGEST.index(path) - len(LONGEST) + (is_of_browser * 1000)
+    if is_of_browser:
+        return 1000
+    return 0 if item.get_closest_marker("site") else 1
 
 
 @pytest.hookimpl(wrapper=True)

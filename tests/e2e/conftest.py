@@ -1,10 +1,18 @@
-"""A real site and a real browser. No test here touches the database: it sees what a person sees."""
+"""A real site and a real browser. No test here touches the database: it sees what a person sees.
+
+Browser, site and show room are started once in a process and shared by its files. While the browser
+is open an event loop runs in this thread, where Django refuses its database: `tests/conftest.py`
+puts these tests last.
+"""
 
 import os
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.e2e.browser import find_chromium, open_chromium
 from tests.e2e.show_room import ShowRoom
@@ -37,10 +45,8 @@ def is_far_from_midnight() -> bool:
     return (now - CLEAR).date() == now.date() == (now + CLEAR).date()
 
 
-# Of a module: while it lives an event loop runs in this thread, where Django refuses its database.
-@pytest.fixture(scope="module")
-def chromium():
-    wait_until(is_far_from_midnight, seconds=3 * CLEAR.total_seconds(), every=1)
+@pytest.fixture(scope="session")
+def open_browser() -> Iterator[Browser]:
     executable = find_chromium()
     if executable:
         with open_chromium(executable) as browser:
@@ -52,21 +58,72 @@ def chromium():
 
 
 @pytest.fixture(scope="module")
-def site(chromium, tmp_path_factory):
+def chromium(open_browser) -> Browser:
+    wait_until(is_far_from_midnight, seconds=3 * CLEAR.total_seconds(), every=1)
+    return open_browser
+
+
+@pytest.fixture(scope="session")
+def shared_site(open_browser, tmp_path_factory) -> Iterator[Site]:
     site = Site(tmp_path_factory.mktemp("site"), **SETTINGS)
     try:
-        yield site.start()
+        site.start()
+        assert is_quiet(site.logs())
+        yield site
     finally:
         site.stop()
 
 
+def is_quiet(log: str) -> bool:
+    return "Warning" not in log and "Traceback" not in log
+
+
 @pytest.fixture(scope="module")
-def room(chromium, tmp_path_factory):
-    room = ShowRoom(tmp_path_factory.mktemp("room"))
-    try:
-        yield room.open()
-    finally:
-        room.close()
+def site(chromium, shared_site) -> Site:
+    """The site that all files share, healed from the file before. Everyone who comes is new."""
+    shared_site.wait_until(shared_site.is_whole)
+    return shared_site
+
+
+class Rooms:
+    """One show room at a time. Its rows get older, so another one replaces it after a while."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._number = 0
+        self._room: ShowRoom | None = None
+        self._opened_at = datetime.now(UTC)
+
+    def current(self) -> ShowRoom:
+        if self._room and datetime.now(UTC) - self._opened_at > CLEAR:
+            self.close()
+        if self._room is None:
+            self._room = self._open()
+        return self._room
+
+    def _open(self) -> ShowRoom:
+        self._number += 1
+        folder = self._folder / str(self._number)
+        folder.mkdir()
+        self._opened_at = datetime.now(UTC)
+        return ShowRoom(folder).open()
+
+    def close(self) -> None:
+        if self._room:
+            self._room.close()
+        self._room = None
+
+
+@pytest.fixture(scope="session")
+def rooms(open_browser, tmp_path_factory) -> Iterator[Rooms]:
+    with closing(Rooms(tmp_path_factory.mktemp("rooms"))) as rooms:
+        yield rooms
+
+
+@pytest.fixture(scope="module")
+def room(chromium, rooms) -> ShowRoom:
+    """Its tests leave the rows as they were."""
+    return rooms.current()
 
 
 @pytest.fixture

@@ -25,6 +25,11 @@ def order(page: Page, prompt: str = PROMPT, fault: str = "") -> None:
     page.wait_for_url("**/jobs/*")
 
 
+def order_slowly(page: Page) -> None:
+    """A picture that takes long enough to press a button first."""
+    order(page, fault="slow_14")
+
+
 def is_drawing_of(prompt: str, content: bytes) -> bool:
     """The test provider's own file, whichever of its runs made it."""
     run = read_run(Image.open(BytesIO(content)))

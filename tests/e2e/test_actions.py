@@ -4,21 +4,9 @@ the browser about the policy, on the staff's pages neither."""
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import SETTINGS
-from tests.e2e.steps import expect_quota, expect_state, order
-from tests.site_process import Site
+from tests.e2e.steps import expect_quota, expect_state, order, order_slowly
 
 pytestmark = [pytest.mark.chromium, pytest.mark.site]
-
-
-@pytest.fixture(scope="module")
-def site(chromium, tmp_path_factory):
-    """Slow enough for a person to change their mind."""
-    site = Site(tmp_path_factory.mktemp("site"), **SETTINGS | {"SANDBOX_SECONDS": "15"})
-    try:
-        yield site.start()
-    finally:
-        site.stop()
 
 
 @pytest.fixture
@@ -28,7 +16,7 @@ def plain_page(someone) -> Page:
 
 
 def test_stop_waiting_asks_in_a_dialog_and_keeps_the_picture(page):
-    order(page)
+    order_slowly(page)
     page.get_by_role("link", name="Stop waiting").click()
     dialog = page.get_by_role("dialog", name="Stop waiting for this picture?")
     dialog.get_by_role("link", name="Go on waiting").click()
@@ -42,7 +30,7 @@ def test_stop_waiting_asks_in_a_dialog_and_keeps_the_picture(page):
 
 
 def test_escape_leaves_everything_as_it_was(page):
-    order(page)
+    order_slowly(page)
     page.get_by_role("link", name="Stop waiting").click()
     expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Escape")
@@ -63,7 +51,7 @@ def test_a_picture_is_deleted_by_a_dialog(page):
 
 def test_everything_works_without_a_script(plain_page):
     page = plain_page
-    order(page)
+    order_slowly(page)
     page.get_by_role("link", name="Stop waiting").click()
     page.get_by_role("button", name="Stop waiting").click()
     expect(page.get_by_text("You stopped waiting at")).to_be_visible()

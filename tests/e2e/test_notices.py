@@ -3,10 +3,9 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import SETTINGS
-from tests.e2e.steps import asked_by, expect_state, order
+from tests.e2e.steps import asked_by, expect_state, order_slowly
 from tests.e2e.test_live import come_into_view, has_ended, leave_view, wait_for_streams
-from tests.site_process import Site, wait_until
+from tests.site_process import wait_until
 
 pytestmark = [pytest.mark.chromium, pytest.mark.site]
 
@@ -17,16 +16,6 @@ window.Notification = class extends window.Notification {
 };"""
 # A little more than the page waits between two questions, in ms.
 ASKED_WITHIN = 16_000
-
-
-@pytest.fixture(scope="module")
-def site(chromium, tmp_path_factory):
-    """Where a picture takes long enough to press a button first."""
-    site = Site(tmp_path_factory.mktemp("site"), **SETTINGS | {"SANDBOX_SECONDS": "15"})
-    try:
-        yield site.start()
-    finally:
-        site.stop()
 
 
 @pytest.fixture
@@ -56,7 +45,7 @@ def let_it_end(page: Page) -> None:
 def wished(page) -> Page:
     """Out of view, its person having asked to be told of the end."""
     page.clock.install()
-    order(page)
+    order_slowly(page)
     notify_me(page).click()
     expect(notify_me(page)).to_have_attribute("aria-pressed", "true")
     leave_view(page)
@@ -83,7 +72,7 @@ def test_a_paused_page_tells_of_the_end_too(wished):
 
 def test_nothing_is_shown_and_nothing_asked_without_the_wish(site, page):
     page.clock.install()
-    order(page)
+    order_slowly(page)
     leave_view(page)
     wait_for_streams(site, 0)
     asked = asked_by(page)
@@ -93,14 +82,14 @@ def test_nothing_is_shown_and_nothing_asked_without_the_wish(site, page):
 
 
 def test_nothing_is_shown_to_whoever_looks_on(page):
-    order(page)
+    order_slowly(page)
     notify_me(page).click()
     expect_state(page, "Ready")
     assert shown(page) == []
 
 
 def test_the_wish_outlives_news_and_keeps_the_focus(page):
-    order(page)
+    order_slowly(page)
     notify_me(page).click()
     expect_state(page, "Generating")
     expect(notify_me(page)).to_have_attribute("aria-pressed", "true")
@@ -118,7 +107,7 @@ def test_the_button_is_absent_where_nothing_could_be_shown(someone, without):
     context = someone()
     context.add_init_script(without)
     page = context.new_page()
-    order(page)
+    order_slowly(page)
     expect(page.get_by_role("button", name="Pause live updates")).to_be_visible()
     assert not notify_me(page).is_visible()
 
@@ -130,12 +119,12 @@ def test_the_button_goes_when_the_browser_refuses(someone):
         "Notification.requestPermission = async () => 'denied';"
     )
     page = context.new_page()
-    order(page)
+    order_slowly(page)
     notify_me(page).click()
     expect(notify_me(page)).to_be_hidden()
 
 
 def test_nothing_is_asked_of_a_browser_without_scripts(someone):
     page = someone(java_script_enabled=False).new_page()
-    order(page)
+    order_slowly(page)
     assert not notify_me(page).is_visible()
