@@ -33,29 +33,37 @@ POSTGRES = "postgres://postgres@127.0.0.1:5432/test"
 REDIS = "redis://127.0.0.1:6379/5"
 
 
-# Files that take longest, by measurement, the longest first. Processes of a run take whole files in
-# this order, so that none of these is left for the end.
+# Processes of a run take whole files in this order, so that none of these is left for the end.
 LONGEST = (
-    "chaos/test_faultpoints.py",
+    "chaos/test_faultpoint_sleeps.py",
+    "chaos/test_faultpoint_kills.py",
+    "chaos/test_drill_mutants.py",
     "chaos/test_drill.py",
+    "chaos/test_outages.py",
+    "chaos/test_drill_ends.py",
+    "site/test_backup.py",
+    "site/test_up.py",
+    "site/test_live.py",
+    "e2e/test_live.py",
+    "e2e/test_staff.py",
+    "e2e/test_notices.py",
+    "e2e/test_axe.py",
+    "e2e/test_looks.py",
 )
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files, what else starts a whole site, the rest; those of the browser are last,
-    since an event loop runs in this thread until the end. Other orders stay as they were."""
-    items.sort(key=_rank)
+    """The longest files, then what else starts a site, then the rest. The browser's files are last:
+    while it is open an event loop runs in this thread, where Django refuses its database."""
+    starting = {item.path for item in items if item.get_closest_marker("site")}
 
+    def rank(item: pytest.Item) -> tuple[bool, int]:
+        file = item.path.relative_to(FOLDER).as_posix()
+        number = LONGEST.index(file) if file in LONGEST else len(LONGEST)
+        return file.startswith("e2e/"), number + (item.path not in starting)
 
-def _rank(item: pytest.Item) -> int:
-    path = item.path.relative_to(FOLDER).as_posix()
-    is_of_browser = path.startswith("e2e/")
-    if path in LONGEST:
-        return LONGEST.index(path) - len(LONGEST) + (is_of_browser * 1000)
-    if is_of_browser:
-        return 1000
-    return 0 if item.get_closest_marker("site") else 1
+    items.sort(key=rank)
 
 
 @pytest.hookimpl(wrapper=True)

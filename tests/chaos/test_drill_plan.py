@@ -7,7 +7,7 @@ import pytest
 from jobs.engine.faultpoints import POINTS
 from providers.sandbox.faults import FAULTS
 from providers.sandbox.framing import FRAMINGS
-from tests.chaos import test_drill as short
+from tests.chaos import drill_process as short
 from tests.drill.__main__ import PART
 from tests.drill.clock import Clock
 from tests.drill.plan import DEALT_OFTEN, KILLS, STOPS, STORES, TOLD_LATE, make_plan

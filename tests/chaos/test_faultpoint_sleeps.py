@@ -1,4 +1,4 @@
-"""Kill -9 and a sleep longer than the lease at every commit point of the pipeline."""
+"""A sleep longer than the lease at every commit point of the pipeline."""
 
 import os
 import signal
@@ -8,38 +8,9 @@ import psutil
 import pytest
 
 from jobs.engine.faultpoints import POINTS
+from tests.chaos.faultpoint_jobs import id_of_the_job, the_job
 
 pytestmark = pytest.mark.site
-
-# Where a death leaves a doubt: between the row of the call and the row of the provider's id.
-DOUBT = {"call_committed": 0, "submit_answered": 1}
-
-
-def the_job(site, known: set[str]) -> dict | None:
-    new = [row for job, row in site.rows().items() if job not in known]
-    return new[0] if new else None
-
-
-def id_of_the_job(site, known: set[str]) -> str:
-    return next(job for job in site.rows() if job not in known)
-
-
-@pytest.mark.parametrize("point", POINTS)
-def test_a_death_at_any_point_pays_at_most_once_and_loses_nothing(site, point):
-    known = set(site.rows())
-    site.arm(point, "kill")
-    site.placing.send("place", point)
-    site.wait_until(site.hit.exists)
-    site.placing.receive()
-    expected = "in_doubt" if point in DOUBT else "ready"
-    site.wait_until(lambda: (the_job(site, known) or {}).get("state") == expected)
-    row = the_job(site, known)
-    work = f"image:{id_of_the_job(site, known)}"
-    assert site.executions().get(work, 0) == DOUBT.get(point, 1)
-    if point in DOUBT:
-        assert (row["attempt"], row["rules"]) == ("pending", ["sender_lost"])
-    else:
-        assert (row["attempt"], len(row["pictures"])) == ("success", 1)
 
 
 @pytest.mark.parametrize("point", POINTS)
