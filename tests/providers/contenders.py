@@ -23,7 +23,7 @@ from providers.calls.models import Call, Gate  # noqa: E402
 from providers.routing import gates  # noqa: E402
 from providers.routing.gates import Closed  # noqa: E402
 from providers.routing.pool import Candidate  # noqa: E402
-from tests.providers.calls import NEWS, OFFER, call_in  # noqa: E402
+from tests.providers.call_rows import NEWS, OFFER, call_in  # noqa: E402
 from tests.quotas.contenders import NOW, run_together  # noqa: E402
 
 PROCESSES = 8

@@ -22,7 +22,7 @@ from providers.calls.outcomes import (
     Unknown,
 )
 from providers.recovery import SKEW, WIDE, CannotTell, Found, NotExecuted, find_lost, spans_of
-from tests.providers.calls import OFFER, open_call
+from tests.providers.call_rows import OFFER, open_call
 
 pytestmark = pytest.mark.django_db
 

@@ -1,9 +1,7 @@
 """One e-mail at the end of a job, to a signed-in person who asked for it, and never a second."""
 
 import uuid
-from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from django.core import mail
@@ -19,17 +17,13 @@ from jobs.notifications.mailing import DELAYS
 from jobs.notifications.notices import DUTY, DUTY_LASTS
 from jobs.processes import tasks, ticker
 from tests import rows
-from tests.databases import Database
 from tests.jobs.conftest import text_of
 from tests.jobs.web.test_pages_job import page
 from tests.postbox import Postbox
-from tests.quotas.test_contention import contend, errors_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued")]
 
 OFFER = "Email me when it finishes"
-# As in tests/jobs/mailers.py, which is a program.
-JOBS, PROCESSES = 12, 4
 
 
 @pytest.fixture(autouse=True)
@@ -388,31 +382,3 @@ def test_nothing_personal_is_logged(due, now, postbox, caplog):
     assert caplog.text
     assert "example.org" not in caplog.text
     assert rows.PROMPT not in caplog.text
-
-
-# Whoever races
-
-
-@dataclass(frozen=True)
-class Mailing(Database):
-    """A database whose processes send their mail to a port of this machine."""
-
-    port: int
-
-    def environment(self, data_dir: Path) -> dict[str, str]:
-        return super().environment(data_dir) | {
-            "EMAIL_HOST": "127.0.0.1",
-            "EMAIL_PORT": str(self.port),
-            "EMAIL_TLS": "no",
-            "DEFAULT_FROM_EMAIL": "site@example.org",
-        }
-
-
-def test_a_mail_is_sent_once_whoever_races(each_database, tmp_path):
-    with Postbox() as postbox:
-        database = Mailing(each_database.vendor, each_database.url, postbox.port)
-        answers = contend(database, "send", tmp_path, module="tests.jobs.mailers")
-        taken = [message["Message-ID"] for message in postbox.taken]
-    assert errors_in(answers) == []
-    assert [answer["found"] for answer in answers] == [JOBS] * PROCESSES
-    assert sum(answer["sent"] for answer in answers) == len(taken) == len(set(taken)) == JOBS

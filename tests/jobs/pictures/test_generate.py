@@ -16,10 +16,11 @@ from jobs import outcomes
 from jobs.core.models import Heartbeat, Job
 from jobs.management.commands import generate
 from jobs.pictures.orders import order_picture
-from providers.calls.outcomes import Accepted, Cause, Failed, Rejected, Unknown
+from providers.calls.outcomes import Cause, Failed, Rejected, Unknown
 from quotas import ledger
 from quotas.models import Account, Attempt
 from tests import rows
+from tests.jobs.pictures.generate_steps import PICTURE, answer, job, send
 
 pytestmark = pytest.mark.django_db
 
@@ -75,25 +76,6 @@ def meanwhile(monkeypatch, clock):
         monkeypatch.setattr(generate, "pause", pause)
 
     return script
-
-
-def job() -> Job:
-    return Job.objects.select_related("attempt").get()
-
-
-def send() -> None:
-    rows._open_call(job(), timezone.now())
-
-
-def answer(news) -> Callable[[], object]:
-    return lambda: outcomes.apply(rows.call_of(job()), news, timezone.now())
-
-
-def deliver() -> None:
-    rows.delivered(job(), timezone.now())
-
-
-PICTURE = (send, answer(Accepted("run-1")), answer(rows._done()), deliver)
 
 
 # What is ordered, and for whom

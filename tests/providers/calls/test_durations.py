@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from providers.calls.durations import FEWEST, LAST, Usual, usual_duration
 from providers.calls.models import Call, new_token
-from tests.providers.calls import OFFER, call_in
+from tests.providers.call_rows import OFFER, call_in
 
 pytestmark = pytest.mark.django_db
 MINUTE = timedelta(minutes=1)

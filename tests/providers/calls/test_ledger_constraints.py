@@ -6,7 +6,7 @@ import pytest
 from django.db import IntegrityError, connection
 
 from providers.calls.models import Call, Hook, new_token
-from tests.providers.calls import call_in
+from tests.providers.call_rows import call_in
 
 pytestmark = pytest.mark.django_db
 

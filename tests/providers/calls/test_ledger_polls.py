@@ -7,7 +7,7 @@ import pytest
 from providers.calls import ledger
 from providers.calls.models import Call
 from providers.calls.outcomes import Accepted
-from tests.providers.calls import NEWS, call_in, open_call
+from tests.providers.call_rows import NEWS, call_in, open_call
 
 pytestmark = pytest.mark.django_db
 SECOND, DAY = timedelta(seconds=1), timedelta(days=1)

@@ -19,7 +19,7 @@ from providers.sandbox.hooks import Signer
 from providers.webhooks import store as hooks
 from providers.webhooks.verifiers import WebhookNotice
 from tests.databases import ROOT
-from tests.providers.calls import call_in, open_call
+from tests.providers.call_rows import call_in, open_call
 
 pytestmark = pytest.mark.django_db
 
