@@ -208,4 +208,4 @@ def test_form_of_another_site_is_not_shown_as_one_of_ours(strict, stale_token):
 def test_other_stale_forms_say_what_to_do(strict, stale_token):
     answer = strict.post("/theme", {"theme": "dark", "csrfmiddlewaretoken": stale_token})
     assert answer.status_code == 403
-    assert "Go back, reload and send it again." in text_of(answer)
+    assert "Go back, reload the page and send the form again." in text_of(answer)
