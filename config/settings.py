@@ -283,9 +283,9 @@ Q_CLUSTER = {
     "save_limit": -1,
     "catch_up": False,
     **(
-        {"redis": REDIS_URL, "broker_class": "jobs.engine.broker.SiteQueue"}
+        {"redis": REDIS_URL, "broker_class": "jobs.core.broker.SiteQueue"}
         if REDIS_URL
-        else {"orm": "default", "broker_class": "jobs.engine.broker.DatabaseQueue"}
+        else {"orm": "default", "broker_class": "jobs.core.broker.DatabaseQueue"}
     ),
 }
 

@@ -11,7 +11,6 @@ from jobs.core import transitions
 from jobs.core.models import Job, Picture, UnreadResult
 from jobs.core.states import JobState
 from jobs.pictures import media, thumbnails
-from quotas.models import Account
 
 SENT = (JobState.RUNNING, JobState.IN_DOUBT)
 
@@ -45,14 +44,6 @@ def remove_result(job_id: uuid.UUID, now: datetime) -> None:
     ready.filter(result_deleted_at=None).update(result_deleted_at=now)
     remove_pictures([job_id])
     transitions.record_event(job_id, event="removed", now=now)
-
-
-def remove_again(job: Job) -> None:
-    """News that come after the texts of a former person were removed may bring words of theirs:
-    housekeeping removes those too, once nothing more is written about the call."""
-    if job.texts_removed_at:
-        Job.objects.filter(pk=job.pk).update(texts_removed_at=None)
-        Account.objects.filter(pk=job.account_id).update(removed_at=None)
 
 
 @transaction.atomic

@@ -137,10 +137,8 @@ def spare(fake, monkeypatch, settings):
 def enqueued(monkeypatch):
     """What was handed to the queue, as (task, arguments)."""
     sent: list[tuple] = []
-    monkeypatch.setattr(
-        "jobs.engine.queue.async_task", lambda task, *args: sent.append((task, args))
-    )
-    monkeypatch.setattr("jobs.engine.queue.waiting", lambda: 0)
+    monkeypatch.setattr("jobs.core.queue.async_task", lambda task, *args: sent.append((task, args)))
+    monkeypatch.setattr("jobs.core.queue.waiting", lambda: 0)
     return sent
 
 

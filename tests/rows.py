@@ -13,11 +13,11 @@ from django.db import transaction
 from PIL import Image
 
 from jobs import outcomes, owner_actions
-from jobs.core import transitions, works
+from jobs.core import leases, transitions, works
 from jobs.core.models import Job
 from jobs.core.states import JobState
-from jobs.engine import leases
-from jobs.pictures import storing, unread
+from jobs.engine import incoming
+from jobs.pictures import follow, storing, unread
 from jobs.pictures.orders import PictureOrder, order_picture
 from jobs.pictures.saving import picture_of
 from jobs.processes import ticker
@@ -144,7 +144,7 @@ def not_fetched(account: Account, now: datetime, **order: str) -> Job:
     job = saving(account, now, **order)
     lease = working.take(job.pk, now + 6 * SECOND)
     assert lease
-    outcomes.end_unfetched(lease, now + 7 * SECOND, code="gone")
+    follow.end_unfetched(lease, now + 7 * SECOND, code="gone")
     return again(job)
 
 
@@ -154,7 +154,7 @@ def unread_result(account: Account, now: datetime, **order: str) -> Job:
     lease = working.take(job.pk, now + 6 * SECOND)
     assert lease
     unread.keep(job.pk, call_of(job), "file", b"<svg/>", "not_a_picture", now + 6 * SECOND)
-    outcomes.hold_unread(lease, now + 7 * SECOND, due_at=now + 60 * SECOND)
+    follow.hold_unread(lease, now + 7 * SECOND, due_at=now + 60 * SECOND)
     return again(job)
 
 
@@ -168,14 +168,14 @@ def not_confirmed(account: Account, now: datetime, **order: str) -> Job:
     """In doubt to the end of retention."""
     job = lost(account, now, **order)
     call = call_of(job)
-    outcomes.give_up(call, call.give_up_at)
+    incoming.give_up(call, call.give_up_at)
     return again(job)
 
 
 def given_back(account: Account, now: datetime, **order: str) -> Job:
     """In doubt, until staff gave the slot back."""
     job = lost(account, now, **order)
-    assert outcomes.give_back(call_of(job), now + 30 * SECOND)
+    assert incoming.give_back(call_of(job), now + 30 * SECOND)
     return again(job)
 
 
@@ -221,7 +221,7 @@ def call_of(job: Job) -> Call:
 
 
 def news(job: Job, answer: Outcome, at: datetime) -> Job:
-    outcomes.apply(call_of(job), answer, at)
+    incoming.apply(call_of(job), answer, at)
     return again(job)
 
 
@@ -241,7 +241,7 @@ def delivered(job: Job, at: datetime, *, picture: bytes | None = None) -> Job:
     assert lease.stage.call
     row = picture_of(job.pk, lease.stage.call, Fetched(content, "image/png", "png", width, height))
     storing.store(row.file, content)
-    outcomes.deliver(lease, [row], at)
+    follow.deliver(lease, [row], at)
     return again(job)
 
 
@@ -257,7 +257,7 @@ def _answered(account: Account, now: datetime, answer: Outcome, order: dict) -> 
     lease = working.take(job.pk, now + SECOND)
     assert lease
     _open_call(job, now + SECOND)
-    outcomes.apply(call_of(job), answer, now + 2 * SECOND)
+    incoming.apply(call_of(job), answer, now + 2 * SECOND)
     leases.release(lease, due_at=call_of(job).deadline_at)
     return again(job)
 

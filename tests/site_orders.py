@@ -138,8 +138,8 @@ def work(jobs: list[str]) -> list[str]:
 
 
 def redeliver(jobs: list[str]) -> list[bool]:
+    from jobs.core import queue
     from jobs.core.models import Stage
-    from jobs.engine import queue
 
     stages = Stage.objects.filter(job__in=jobs).values_list("pk", flat=True)
     return [queue.enqueue(stage) for stage in stages for _ in range(3)]

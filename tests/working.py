@@ -5,10 +5,10 @@ from datetime import datetime
 
 from django.utils import timezone
 
+from jobs.core import leases
+from jobs.core.leases import StageLease
 from jobs.core.models import Stage
 from jobs.engine import advance as engine
-from jobs.engine import leases
-from jobs.engine.leases import StageLease
 
 
 def advance(job_id: uuid.UUID) -> None:

@@ -49,7 +49,8 @@ class Questions:
 
 
 def ask() -> Answer:
-    from jobs.engine import heartbeats, leases
+    from jobs.core import leases
+    from jobs.engine import heartbeats
 
     at, now = time.monotonic(), timezone.now()
     return Answer(

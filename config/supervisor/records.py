@@ -15,7 +15,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from jobs.engine.holders import start_of
+from jobs.core.holders import start_of
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 

@@ -23,7 +23,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from jobs.engine.outages import outlast
+from jobs.core.outages import outlast
 from jobs.notifications import mailing
 from jobs.notifications.mailing import DeliveryResult
 from providers.wire.http import WIRE_ERRORS, Client, innermost

@@ -21,9 +21,11 @@ from django.db import DatabaseError
 from django.db.models import Count, F, Min, Q
 from django.utils.translation import gettext as _
 
+from jobs import poll_answers
 from jobs.alerts import allowances
+from jobs.core import leases
 from jobs.core.models import Stage, UnreadResult
-from jobs.engine import copies, heartbeats, leases, poll_answers
+from jobs.engine import copies, heartbeats
 from jobs.pictures import saving, smoke
 from providers.adapters.registry import fallback_offers, known_names, offers
 from providers.calls import money

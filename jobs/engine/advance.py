@@ -13,21 +13,17 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from jobs import outcomes
-from jobs.core import works
+from jobs.core import faultpoints, leases
+from jobs.core.leases import StageLease
 from jobs.core.models import Stage
-from jobs.engine import faultpoints, leases
-from jobs.engine.leases import StageLease
-from jobs.pictures import generate as pictures
-from jobs.pictures import saving
+from jobs.core.works import calls_of
+from jobs.engine import sending
+from jobs.kinds import Sends, kind_of
+from providers.calls.models import Call
 
 log = logging.getLogger(__name__)
 
 RETRY_AFTER_OUTAGE = timedelta(seconds=5)
-
-# kind -> stage -> the function that runs it. `run(lease)` gives the lease back or ends the stage.
-PIPELINES = {
-    "image": {"generate": pictures.generate, "save": saving.save},
-}
 
 
 def advance(stage_id: int) -> None:
@@ -41,7 +37,12 @@ def advance(stage_id: int) -> None:
 def _run(lease: StageLease) -> None:
     stage = lease.stage
     try:
-        PIPELINES[stage.job.kind][stage.name](lease)
+        kind = kind_of(stage.job)
+        step = kind.stages[stage.name]
+        if isinstance(step, Sends):
+            sending.run(lease, kind, step)
+        else:
+            step(lease)
     except (DatabaseError, OSError) as exc:
         log.warning("Stage %s of job %s: %s", stage.name, stage.job_id, type(exc).__name__)
         leases.release(lease, due_at=timezone.now() + RETRY_AFTER_OUTAGE)
@@ -53,9 +54,11 @@ def _run(lease: StageLease) -> None:
 
 
 def fail_hopeless(stage: Stage) -> bool:
-    """The third death without any call: nothing was sent, so the job fails with its slot back."""
+    """The third death without any call: nothing was sent, so the work fails."""
     if stage.tries < leases.DEATHS_BEFORE_DELAY + 1:
         return False
-    if works.calls_of(stage.job_id).exists():
+    sent = Call.objects.of_work(stage.work) if stage.work else calls_of(stage.job_id)
+    if sent.exists():
         return False
-    return outcomes.fail_unsent(stage.job_id, timezone.now(), reason="config")
+    follower = kind_of(stage.job).follower
+    return outcomes.fail_unsent(stage, timezone.now(), follower, reason="config")

@@ -22,8 +22,8 @@ from django.db.models import Model, Q, QuerySet
 from django_q.conf import Conf
 from django_q.models import OrmQ
 
+from jobs.core.leases import CLOCKS_DIFFER
 from jobs.core.models import Job, Stage
-from jobs.engine.leases import CLOCKS_DIFFER
 from jobs.notifications import mailing
 from jobs.pictures import saving
 from providers.calls import ledger as calls

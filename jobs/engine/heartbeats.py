@@ -10,8 +10,8 @@ from django.conf import settings
 from django.db.models import F, Q
 from django.utils import timezone
 
+from jobs.core import leases, queue
 from jobs.core.models import Heartbeat, Stage
-from jobs.engine import leases, queue
 
 TICKER_SILENT_AFTER = timedelta(seconds=15)
 TOLD_AFTER = timedelta(minutes=1)

@@ -12,9 +12,9 @@ from datetime import datetime
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from jobs import outcomes
+from jobs import poll_answers
 from jobs.core.models import Job
-from jobs.engine import poll_answers
+from jobs.engine import incoming
 from providers import recovery
 from providers.adapters.run_queries import list_runs
 from providers.calls import ledger as calls
@@ -77,7 +77,7 @@ def follow(call: Call, listing: RunList, now: datetime) -> None:
         # Under the job's lock: what ended or was heard of since it was read is left alone.
         Job.objects.select_for_update().of_work(call.work).get()
         if Call.objects.get(pk=call.pk).is_lost:
-            outcomes.apply(call, _news_of(verdict), now)
+            incoming.apply(call, _news_of(verdict), now)
 
 
 def _news_of(verdict: Found | NotExecuted) -> Outcome:

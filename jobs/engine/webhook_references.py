@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
-from jobs import outcomes
+from jobs.engine import incoming
 from providers.adapters.run_queries import poll_run
 from providers.calls.models import Call
 from providers.calls.outcomes import Accepted, Done, Failed, NoAnswer, NoOutput, Running
@@ -46,12 +46,12 @@ def ask(provider: str, reference: str, model: str) -> ConfirmedRun | NoAnswer:
 
 def follow(call: Call, found: ConfirmedRun, now: datetime) -> None:
     """The id is recorded first, unless it belongs to another call; then what became of the run."""
-    recorded = outcomes.apply(call, Accepted(found.reference), now)
+    recorded = incoming.apply(call, Accepted(found.reference), now)
     is_ours = recorded.call.reference == found.reference
     if is_ours and isinstance(found.answer, Done | Failed):
-        outcomes.apply(call, found.answer, now)
+        incoming.apply(call, found.answer, now)
     elif is_ours and isinstance(found.answer, NoOutput):
-        outcomes.await_output(recorded.call, found.answer, now)
+        incoming.await_output(recorded.call, found.answer, now)
 
 
 @lru_cache(maxsize=1000)

@@ -27,10 +27,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from jobs.core import leases, queue
 from jobs.core.models import Job, Lease
+from jobs.core.outages import outlast
 from jobs.core.states import OPEN
-from jobs.engine import leases, queue
-from jobs.engine.outages import outlast
 from jobs.notifications import mailing
 from jobs.notifications.mailing import DeliveryResult
 from jobs.words import wording

@@ -20,9 +20,9 @@ from django.db.models import Count, Exists, OuterRef, QuerySet
 from django_q.models import Task
 
 from jobs import owner_actions
+from jobs.core import leases
 from jobs.core.models import Event, Job, StaffAction, Stage, UnreadResult
 from jobs.core.states import ENDS, JobState
-from jobs.engine import leases
 from jobs.ops import old_rows
 from jobs.ops.audit import files
 from jobs.people import removal, sign_in

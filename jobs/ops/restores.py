@@ -1,7 +1,8 @@
 """What a restored database must not do again. The rows are those of the moment when the backup was
 made; since then the site may have sent, mailed, delivered and signed out, and nothing here knows.
 
-- Queued jobs may have been sent: they are cancelled, and their slots go back.
+- Queued jobs may have been sent: they are cancelled, and their slots go back. So may works that
+  were not sent of a job that had sent others: they end without a request.
 - Open calls are followed as ever, by their ids or as calls in doubt. None of them leads to another
   request (`outcomes`), and no provider's list is compared with them (`providers.calls.restores`).
 - What may have been mailed or posted is not mailed or posted again.
@@ -13,14 +14,16 @@ from datetime import datetime
 
 from django.contrib.sessions.models import Session
 from django.db import transaction
-from django.db.models import Max, Q
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django_q.models import OrmQ
 
 from jobs import outcomes
+from jobs.core import leases
 from jobs.core.models import Heartbeat, Job, Lease, Stage
 from jobs.core.states import JobState
-from jobs.engine import leases
+from jobs.kinds import follower_of
 from providers.calls.models import Call, Restore, SmokeTest
+from providers.calls.states import WALL
 from quotas.models import Alert
 
 
@@ -38,7 +41,17 @@ def take_over(*, backup_made_at: datetime | None, now: datetime) -> int:
     # A verdict would be about the restore, not about the provider.
     SmokeTest.objects.running().delete()
     queued = list(Job.objects.filter(state=JobState.QUEUED).values_list("pk", flat=True))
-    return sum(outcomes.cancel_restored(job_id, now) for job_id in queued)
+    cancelled = sum(outcomes.cancel_restored(job_id, now) for job_id in queued)
+    for stage in _unsent_works():
+        outcomes.end_restored(stage, now, follower_of(stage.job))
+    return cancelled
+
+
+def _unsent_works() -> QuerySet[Stage]:
+    """Of jobs that had sent others."""
+    sent = Call.objects.filter(work=OuterRef("work"), state__in=WALL)
+    unsent = Stage.objects.unfinished().filter(~Exists(sent), work__isnull=False)
+    return unsent.filter(job__state__in=[JobState.RUNNING, JobState.IN_DOUBT]).select_related("job")
 
 
 def _free_stages(now: datetime) -> None:

@@ -23,9 +23,9 @@ from django.utils import timezone
 from django_q.models import Task
 
 from jobs import outcomes, owner_actions
+from jobs.core import queue
 from jobs.core.models import Deed, Job, JobQuerySet, Picture, StaffAction
 from jobs.core.states import JobState
-from jobs.engine import queue
 from jobs.people import removal
 from quotas import account_merge, accounts
 from quotas.models import Account, Attempt, Grant

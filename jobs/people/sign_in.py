@@ -14,9 +14,9 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef
 
+from jobs.core import queue
 from jobs.core.batches import run_batches
 from jobs.core.models import Job, JobQuerySet
-from jobs.engine import queue
 from quotas import account_merge, ledger
 from quotas.models import Account, Attempt
 

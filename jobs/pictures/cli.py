@@ -6,7 +6,7 @@ from typing import Any
 from django.db import DatabaseError, connection
 
 from jobs.core.models import Job
-from jobs.engine.outages import describe
+from jobs.core.outages import describe
 from jobs.pictures.forms import PictureForm
 from jobs.pictures.orders import PictureOrder, new_form_key, order_picture
 from jobs.words import wording

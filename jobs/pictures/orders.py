@@ -10,11 +10,10 @@ from functools import partial
 
 from django.db import IntegrityError, transaction
 
-from jobs.core import transitions
+from jobs.core import faultpoints, queue, transitions
 from jobs.core.models import Job, Stage
 from jobs.core.states import RETRYABLE, JobState
 from jobs.core.works import work_of
-from jobs.engine import faultpoints, queue
 from providers.adapters.registry import Offer
 from quotas import accounts, ledger, new_visitors
 from quotas.ledger import Refused

@@ -20,13 +20,12 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.utils import timezone
 
-from jobs import outcomes
-from jobs.core import transitions
+from jobs import outcomes, poll_answers
+from jobs.core import faultpoints, leases, transitions
+from jobs.core.leases import StageLease
 from jobs.core.models import Event, Picture, Stage
-from jobs.engine import faultpoints, leases, poll_answers
-from jobs.engine.leases import StageLease
-from jobs.engine.outages import outlast
-from jobs.pictures import media, storing, unread
+from jobs.core.outages import outlast
+from jobs.pictures import follow, media, storing, unread
 from jobs.pictures.storing import NoRoom
 from providers.adapters.registry import is_known, result_origins_of
 from providers.adapters.run_queries import poll_run
@@ -181,7 +180,7 @@ def _newest(job_id: uuid.UUID, call: Call, results: Results) -> list[Artifact]:
     answer = _poll(call)
     poll_answers.follow(call.provider, answer, polled_at=now, now=timezone.now())
     if isinstance(answer, Failed):
-        outcomes.apply(call, answer, now)
+        outcomes.apply(call, answer, now, follow.follower_of)
     elif isinstance(answer, Done):
         interim.note_cost(call, answer.cost)
         results.answer_unread = bool(answer.unread)
@@ -234,13 +233,13 @@ def _conclude(
         if _deliver(lease, rows, now, rest_at=rest_at, all_read=all_read) and rest_at:
             _note_failure(lease, call, results, now)
     elif is_over:
-        outcomes.end_unfetched(lease, now, code=_code(results))
+        follow.end_unfetched(lease, now, code=_code(results))
     elif results.unreadable or not (results.missing or results.refused):
-        outcomes.hold_unread(lease, now, due_at=min(_unread_again(history, now), ends_at))
+        follow.hold_unread(lease, now, due_at=min(_unread_again(history, now), ends_at))
     elif results.missing:
         _fetch_later(lease, call, results, later, now)
     else:
-        outcomes.end_unfetched(lease, now, code=_code(results))
+        follow.end_unfetched(lease, now, code=_code(results))
 
 
 def _deliver(
@@ -252,7 +251,7 @@ def _deliver(
     all_read: bool,
 ) -> bool:
     if rows:
-        return outcomes.deliver(lease, rows, now, rest_at=rest_at, all_read=all_read)
+        return follow.deliver(lease, rows, now, rest_at=rest_at, all_read=all_read)
     if rest_at:
         return leases.release(lease, due_at=rest_at)
     return leases.finish(lease, now)

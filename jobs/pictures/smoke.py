@@ -15,10 +15,10 @@ from django.conf import settings
 from django.db import DatabaseError, IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from jobs.core import leases
 from jobs.core.models import Job, Picture
 from jobs.core.states import OPEN, JobState
 from jobs.core.works import work_of
-from jobs.engine import leases
 from jobs.pictures.orders import PictureOrder, new_form_key, order_picture
 from jobs.words import wording
 from providers.adapters.registry import Offer, fallback_offers, offers

@@ -17,26 +17,13 @@ from django.db import DatabaseError, connection
 from django.db.models import Q
 from django.utils import timezone
 
-from jobs import outcomes
+from jobs import poll_answers
 from jobs.alerts import watch as alarms
 from jobs.alerts.alert_delivery import Posts
-from jobs.core import transitions
+from jobs.core import faultpoints, holders, leases, outages, queue, transitions
 from jobs.core.models import Stage
 from jobs.database.newest_call import NewestCall
-from jobs.engine import (
-    advance,
-    clocks,
-    copies,
-    faultpoints,
-    heartbeats,
-    holders,
-    leases,
-    outages,
-    poll_answers,
-    queue,
-    schedules,
-    webhook_references,
-)
+from jobs.engine import advance, clocks, copies, heartbeats, incoming, schedules, webhook_references
 from jobs.engine.recovery import Searches
 from jobs.engine.webhook_references import ConfirmedRun
 from jobs.notifications import notices
@@ -247,16 +234,16 @@ def follow_poll(call: Call, answer: PollResult | ConfirmedRun, now: datetime) ->
         webhook_references.follow(call, answer, now)
         return
     if isinstance(answer, Done | Failed):
-        outcomes.apply(call, answer, now)
+        incoming.apply(call, answer, now)
         return
     if isinstance(answer, NoOutput):
-        outcomes.await_output(call, answer, now)
+        incoming.await_output(call, answer, now)
     else:
         calls.note_answer(call, _in_words(answer))
     if isinstance(answer, Running):
         interim.forget_no_output(call)
     if now >= call.deadline_at:
-        outcomes.mark_overdue(call, now)
+        incoming.mark_overdue(call, now)
 
 
 def wake_due(now: datetime) -> None:
@@ -327,7 +314,7 @@ def _mark_overdue_alone(call: Call, now: datetime) -> None:
     """The deadline of a call that is not polled now passes all the same."""
     try:
         if now >= call.deadline_at:
-            outcomes.mark_overdue(call, now)
+            incoming.mark_overdue(call, now)
     except DatabaseError:
         raise
     except Exception:
@@ -340,12 +327,12 @@ def _decide(call: Call, now: datetime) -> bool:
         if now < call.answer_by:
             calls.poll_at_answer_deadline(call)
         else:
-            outcomes.apply(call, Unknown(Cause("transport", rule="sender_lost")), now)
+            incoming.apply(call, Unknown(Cause("transport", rule="sender_lost")), now)
         return True
     if now >= call.give_up_at:
         if calls.extend_if_unpolled(call, now):
             return False
-        if not outcomes.give_up(call, now):
+        if not incoming.give_up(call, now):
             Call.objects.filter(pk=call.pk, state=CallState.GIVEN_UP).update(poll_at=None)
         return True
     return False

@@ -19,9 +19,9 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django_q.models import Schedule
 
+from jobs.core import leases
 from jobs.core.models import Deed, Event, Job, Picture, StaffAction, Stage
 from jobs.core.states import JobState
-from jobs.engine import leases
 from jobs.staff import decisions
 from jobs.staff.views import gates as gate_desks
 from jobs.staff.views import staff as desks

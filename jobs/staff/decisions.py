@@ -23,12 +23,11 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from jobs import outcomes
-from jobs.core import transitions
+from jobs.core import leases, queue, transitions
 from jobs.core.models import Deed, Job, Picture, StaffAction
 from jobs.core.works import job_ids_by_work
-from jobs.engine import leases, queue
-from jobs.pictures import unread
+from jobs.engine import incoming
+from jobs.pictures import follow, unread
 from jobs.staff.action_guards import (
     why_not_attached,
     why_not_checked,
@@ -84,7 +83,7 @@ def check_now(call_ids: Sequence[int], decision: Decision) -> int:
 def give_back(call_id: int, decision: Decision) -> None:
     call, job = _locked(call_id)
     _refuse(why_not_given_back(call, job, decision.now))
-    if job is None or not outcomes.give_back(call, decision.now):
+    if job is None or not incoming.give_back(call, decision.now):
         raise Refused(_overtaken())
     slot = _slot_of(job)
     _entry(Deed.GIVE_BACK, decision, call=call, job=job, facts=slot).save()
@@ -99,7 +98,7 @@ def attach(call_id: int, reference: str, decision: Decision, **seen: str) -> Non
     _refuse(why_not_attached(call, job) or why_not_taken(call, reference))
     if job:
         transitions.record_event(job.pk, event="attached", now=decision.now)
-    recorded = outcomes.apply(call, Accepted(reference), decision.now)
+    recorded = incoming.apply(call, Accepted(reference), decision.now)
     if recorded.call.reference != reference:
         # Another call was given the same id in this moment.
         raise Refused(why_not_taken(call, reference) or _overtaken())
@@ -112,7 +111,7 @@ def deliver(call_id: int, picture: Picture, decision: Decision, **facts: Any) ->
     """`picture` is stored already: where this is refused its file is one that no row names."""
     call, job = _locked(call_id)
     _refuse(why_not_delivered(job, list(unread.kept_of(call))))
-    if job is None or not outcomes.deliver_kept(call, picture, decision.now):
+    if job is None or not follow.deliver_kept(call, picture, decision.now):
         raise Refused(_overtaken())
     transitions.record_event(job.pk, event="delivered", now=decision.now)
     _entry(Deed.DELIVER, decision, call=call, job=job, facts=facts).save()

@@ -13,7 +13,8 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from jobs.engine import poll_answers, webhook_references
+from jobs import poll_answers
+from jobs.engine import webhook_references
 from jobs.engine.webhook_references import ConfirmedRun
 from jobs.processes import ticker
 from jobs.staff import decisions

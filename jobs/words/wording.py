@@ -211,6 +211,7 @@ EVENTS: dict[str, "StrPromise"] = {
     "ready": gettext_lazy("The picture is ready."),
     "another": gettext_lazy("Another picture of it came after all."),
     "failed": gettext_lazy("It failed. %(reason)s"),
+    "work_failed": gettext_lazy("One part of it failed."),
     "failed_late": gettext_lazy("We learned that no picture was made."),
     "not_fetched": gettext_lazy("We stopped trying to fetch the file."),
     "cancelled": gettext_lazy("You cancelled it."),

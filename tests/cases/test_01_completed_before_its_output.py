@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import settings as settings_of_test
 from hypothesis import strategies as st
 
-from jobs import outcomes
 from jobs.core.models import Stage, UnreadResult
+from jobs.engine import incoming
 from jobs.ops import audit
 from jobs.processes import ticker
 from providers.adapters.polza import adapter
@@ -216,7 +216,7 @@ def test_cost_of_an_interim_answer_is_kept_where_the_last_says_none(gateway, clo
     look(gateway)
     assert Call.objects.get().cost == Decimal("1.5")
     call = Call.objects.get()
-    outcomes.apply(call, Failed(Cause("provider")), timezone.now())
+    incoming.apply(call, Failed(Cause("provider")), timezone.now())
     call.refresh_from_db()
     assert (call.state, call.cost) == ("failed", Decimal("1.5"))
 
@@ -224,12 +224,12 @@ def test_cost_of_an_interim_answer_is_kept_where_the_last_says_none(gateway, clo
 def test_last_answer_says_what_a_run_costs(gateway):
     gateway.said.append(None)
     look(gateway)
-    outcomes.apply(Call.objects.get(), Failed(Cause("provider"), Decimal(0)), timezone.now())
+    incoming.apply(Call.objects.get(), Failed(Cause("provider"), Decimal(0)), timezone.now())
     assert Call.objects.get().cost == 0
 
 
 def test_cost_that_is_said_after_the_result_is_kept(gateway, clock):
-    outcomes.apply(Call.objects.get(), Done((), None, "{}"), timezone.now())
+    incoming.apply(Call.objects.get(), Done((), None, "{}"), timezone.now())
     gateway.said.append({"url": f"{gateway.url}/files/g1"})
     working.advance(gateway.job.pk)
     assert Call.objects.get().cost == Decimal("1.5")

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from jobs import outcomes
 from jobs.core.models import Stage
+from jobs.engine import incoming
 from jobs.ops import audit
 from jobs.pictures import saving
 from jobs.staff import decisions
@@ -47,7 +47,7 @@ def made(order, fake):
     job = order()
     working.advance(job.pk)
     done = Done((Artifact(url=ADDRESS.format(1)),))
-    outcomes.apply(Call.objects.get(), done, timezone.now())
+    incoming.apply(Call.objects.get(), done, timezone.now())
     return job
 
 

@@ -11,8 +11,8 @@ import pytest
 from django.utils import timezone
 from PIL import Image, PngImagePlugin
 
-from jobs import outcomes
 from jobs.core.models import Picture, Stage, UnreadResult
+from jobs.engine import incoming
 from jobs.pictures import saving
 from providers.calls.models import Call
 from providers.calls.outcomes import Artifact, Done
@@ -254,7 +254,7 @@ def paid(order, fake, serve, monkeypatch, clock):
         working.advance(job.pk)
         done = Done((Artifact(url=f"{server.url}/1.png"),))
         fake.polls["run-1"] = done
-        outcomes.apply(Call.objects.get(), done, timezone.now())
+        incoming.apply(Call.objects.get(), done, timezone.now())
         working.advance(job.pk)
         job.refresh_from_db()
         job.lines = server.lines

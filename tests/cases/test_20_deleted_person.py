@@ -17,12 +17,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django_q.models import Task
 
-from jobs import outcomes
 from jobs.core import transitions
 from jobs.core.models import Deed, Job, Picture, StaffAction, Stage
 from jobs.ops import audit, housekeeping
 from jobs.people import deletion, removal
 from jobs.people.sign_in import bring_along
+from jobs.pictures import follow
 from jobs.processes import ticker
 from providers.calls.models import Call
 from providers.calls.outcomes import Artifact, Done
@@ -184,7 +184,7 @@ def test_news_that_come_after_the_removal_are_removed_too(
         housekeeping.tidy(later, seconds=20)
         made = () if unread else (Artifact(url=f"http://127.0.0.1:1/{MARK}.png"),)
         rows.news(job, Done(made, Decimal("5.00"), unread=unread), later)
-        outcomes.end_unfetched(working.take(job.pk, later + DAY), later + DAY, code=MARK)
+        follow.end_unfetched(working.take(job.pk, later + DAY), later + DAY, code=MARK)
         housekeeping.tidy(later + DAY, seconds=20)
     assert places_of(MARK) == set()
 

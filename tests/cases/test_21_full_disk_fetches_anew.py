@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from jobs import outcomes
 from jobs.alerts import watch
 from jobs.core.models import Event, Picture, Stage
+from jobs.engine import incoming
 from jobs.pictures import saving, storing
 from providers.calls.models import Call
 from providers.calls.outcomes import Artifact, Done
@@ -41,7 +41,7 @@ def made(order, fake):
     job = order()
     working.advance(job.pk)
     artifact = Artifact(url="https://files.test/g1")
-    outcomes.apply(Call.objects.get(), Done((artifact,)), timezone.now())
+    incoming.apply(Call.objects.get(), Done((artifact,)), timezone.now())
     fake.polls["run-1"] = Done((artifact,))
     return job
 

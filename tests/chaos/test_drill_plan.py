@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from jobs.engine.faultpoints import POINTS
+from jobs.core.faultpoints import POINTS
 from providers.sandbox.faults import FAULTS
 from providers.sandbox.framing import FRAMINGS
 from tests.chaos import drill_process as short

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.engine.faultpoints import POINTS
+from jobs.core.faultpoints import POINTS
 from tests.chaos.faultpoint_jobs import id_of_the_job, the_job
 
 pytestmark = pytest.mark.site

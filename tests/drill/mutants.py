@@ -72,44 +72,43 @@ def _send_before_commit() -> None:
     from django.db import transaction
     from django.utils import timezone
 
-    from jobs import outcomes
-    from jobs.engine import faultpoints, leases
-    from jobs.pictures import generate
+    from jobs.core import faultpoints, leases
+    from jobs.engine import incoming, sending
     from providers.calls.models import Call
 
-    in_order = generate._open_and_send
-    open_somewhere, request_of = generate._open_somewhere, generate._request_of
-    follow, release = outcomes.follow_submit, leases.release
+    in_order = sending._open_and_send
+    open_somewhere, submit = sending._open_somewhere, sending._submit
+    follow, release = incoming.follow_submit, leases.release
 
-    def open_and_send(lease: Any) -> None:
+    def open_and_send(lease: Any, kind: Any, step: Any) -> None:
         with transaction.atomic():
-            unwritten = open_somewhere(lease, timezone.now())
+            unwritten = open_somewhere(lease, kind, timezone.now())
             transaction.set_rollback(True)
         if not isinstance(unwritten, Call):
-            in_order(lease)
+            in_order(lease, kind, step)
             return
-        answer = generate._submit(unwritten, request_of(lease.stage.job, unwritten))
+        answer = submit(unwritten, step.request(lease.stage, unwritten))
         faultpoints.reach("submit_answered")
-        call = open_somewhere(lease, timezone.now())
+        call = open_somewhere(lease, kind, timezone.now())
         if isinstance(call, Call):
             Call.objects.filter(pk=call.pk).update(hook_token=unwritten.hook_token)
             follow(call, answer, timezone.now())
             release(lease, due_at=call.deadline_at)
 
-    replace(generate, "_open_and_send", open_and_send)
+    replace(sending, "_open_and_send", open_and_send)
 
 
 def _fail_unknown() -> None:
-    from jobs.pictures import generate
+    from jobs.engine import sending
     from providers.calls.outcomes import Rejected, Unknown
 
-    submit = generate._submit
+    submit = sending._submit
 
     def submit_surely(*about: Any) -> Any:
         answer = submit(*about)
         return Rejected(answer.why) if isinstance(answer, Unknown) else answer
 
-    replace(generate, "_submit", submit_surely)
+    replace(sending, "_submit", submit_surely)
 
 
 def _wake_nobody() -> None:
@@ -120,8 +119,8 @@ def _wake_nobody() -> None:
 
 
 def _ignore_token() -> None:
+    from jobs.core import leases
     from jobs.core.models import Stage
-    from jobs.engine import leases
 
     def finish(lease: Any, now: datetime) -> bool:
         columns = {**leases.FREE, "due_at": None, "done_at": now, "tries": 0}

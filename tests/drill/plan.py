@@ -8,7 +8,7 @@ from itertools import count, islice, product
 from random import Random
 from typing import TypeVar
 
-from jobs.engine.faultpoints import POINTS
+from jobs.core.faultpoints import POINTS
 from providers.sandbox.faults import FAULTS
 from providers.sandbox.framing import FRAMINGS
 from tests.drill.scales import (

@@ -49,7 +49,8 @@ SKEW = timedelta(seconds=5)
 
 def install() -> None:
     """What is a constant of the product, since nobody ever sets it."""
-    from jobs.engine import advance, leases
+    from jobs.core import leases
+    from jobs.engine import advance
     from jobs.pictures import saving
     from providers import recovery
 

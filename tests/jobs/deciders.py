@@ -23,6 +23,7 @@ from django.contrib.auth.models import User  # isort: skip
 
 from jobs import outcomes
 from jobs.core.models import Event, StaffAction, Stage
+from jobs.engine import incoming
 from jobs.ops import audit
 from jobs.processes import ticker
 from jobs.staff.decisions import Decision, Refused, attach, check_now, give_back, resume
@@ -114,13 +115,13 @@ def ask_often(ids: list, decision: Decision) -> dict:
 def tell_truth(calls: list[Call]) -> dict:
     done = Done((Artifact(url="http://127.0.0.1:1/a.png"),), None)
     for call in calls:
-        outcomes.apply(call, done, LATER)
+        incoming.apply(call, done, LATER)
     return {}
 
 
 def stop_asking(calls: list[Call]) -> dict:
     for call in calls:
-        outcomes.give_up(call, LATER)
+        incoming.give_up(call, LATER)
     return {}
 
 

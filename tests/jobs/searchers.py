@@ -17,11 +17,11 @@ from tests.quotas.contenders import NOW, run_together
 # After the line above, which sets Django up.
 from django.conf import settings  # isort: skip
 
-from jobs import outcomes
 from jobs.core import transitions
 from jobs.core.models import Event, Job
 from jobs.core.states import JobState
 from jobs.core.works import work_of
+from jobs.engine import incoming
 from jobs.engine.recovery import follow
 from jobs.pictures.orders import PictureOrder, order_picture
 from providers.adapters.registry import Offer
@@ -63,7 +63,7 @@ def lose(number: int, offer: Offer) -> Call:
     transitions.apply(job.pk, JobState.RUNNING, event="sent", now=at)
     call = ledger.open_call(work=work_of(job.pk), offer=offer, now=at)
     assert call
-    return outcomes.apply(call, Unknown(Cause("transport", rule="lost")), at).call
+    return incoming.apply(call, Unknown(Cause("transport", rule="lost")), at).call
 
 
 def run_of(call: Call) -> Run:
@@ -78,20 +78,20 @@ def follow_all(calls: list[Call], listing: Listing) -> dict:
 
 def wake_senders(calls: list[Call]) -> dict:
     for call in calls:
-        outcomes.apply(call, Accepted(run_of(call).reference), LATER)
+        incoming.apply(call, Accepted(run_of(call).reference), LATER)
     return {}
 
 
 def steal(thief: Call, calls: list[Call]) -> dict:
     """Until one of the ids was free, if any was."""
     for call in random.sample(calls, len(calls)):
-        outcomes.apply(thief, Accepted(run_of(call).reference), LATER)
+        incoming.apply(thief, Accepted(run_of(call).reference), LATER)
     return {}
 
 
 def give_up(calls: list[Call]) -> dict:
     for call in calls:
-        outcomes.give_up(call, LATER)
+        incoming.give_up(call, LATER)
     return {}
 
 

@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection
 from config.backup import Failed
 from config.backup.make import make_backup
 from config.backup.manifest import FROM_ENVIRONMENT
-from jobs.engine.outages import describe
+from jobs.core.outages import describe
 
 
 class Command(BaseCommand):

@@ -9,8 +9,8 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError
 from django.utils import timezone
 
+from jobs.core import outages
 from jobs.database.file import UnusableFile, check_file, database_file
-from jobs.engine import outages
 from jobs.ops import audit
 
 

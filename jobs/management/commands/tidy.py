@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 from django.utils import timezone
 
-from jobs.engine import outages
+from jobs.core import outages
 from jobs.ops import housekeeping
 
 

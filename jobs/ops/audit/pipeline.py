@@ -10,7 +10,7 @@ from django.db.models.functions import Cast, Coalesce
 
 from jobs.core.models import Event, Job, Lease, Picture, Stage
 from jobs.core.states import ENDS, JobState
-from jobs.engine.advance import PIPELINES
+from jobs.kinds import KINDS
 from jobs.ops.audit.calls import PAID
 from jobs.ops.audit.findings import Finding, check, each
 from providers.calls.models import Call
@@ -47,8 +47,8 @@ def ended_job_has_no_open_stage(now: datetime) -> Iterator[Finding]:
 @check("A stage is of a name or kind that no worker can run.")
 def open_stage_can_be_run(now: datetime) -> Iterator[Finding]:
     known = Q(pk__in=[])
-    for kind, stages in PIPELINES.items():
-        known |= Q(job__kind=kind, name__in=list(stages))
+    for kind in KINDS.values():
+        known |= Q(job__kind=kind.name, name__in=list(kind.stages))
     return each(Stage.objects.unfinished().exclude(known))
 
 

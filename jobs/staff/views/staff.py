@@ -22,8 +22,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from jobs.core import leases
 from jobs.core.models import Job
-from jobs.engine import leases
 from jobs.pictures import unread
 from jobs.staff import action_guards, action_previews, decisions
 from jobs.staff.action_previews import Table

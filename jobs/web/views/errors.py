@@ -12,8 +12,8 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
+from jobs.core.outages import OUTAGES
 from jobs.database.integrity import is_damage
-from jobs.engine.outages import OUTAGES
 from jobs.web.context import theme_of
 
 log = logging.getLogger(__name__)

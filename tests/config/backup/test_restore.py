@@ -11,8 +11,8 @@ import pytest
 
 from config.backup import restore
 from config.supervisor.records import Records
+from jobs.core.faultpoints import RESTORE_POINTS
 from jobs.database.file import mark_start
-from jobs.engine.faultpoints import RESTORE_POINTS
 from quotas.models import AlertKind
 from tests.site_process import ROOT, Site
 

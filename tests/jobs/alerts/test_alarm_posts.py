@@ -15,7 +15,7 @@ from django.db import OperationalError
 
 from jobs.alerts import alert_delivery
 from jobs.alerts.alert_delivery import CHANNELS, MOST_SENDING, POST_WITHIN, Posts, send_due
-from jobs.engine import outages
+from jobs.core import outages
 from jobs.notifications.mailing import DELAYS, DeliveryResult
 from providers.wire import http
 from quotas.alerts import close_alert, open_alert

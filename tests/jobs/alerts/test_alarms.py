@@ -12,11 +12,10 @@ import pytest
 from django.core import mail
 from django.db import OperationalError, transaction
 
-from jobs import outcomes
 from jobs.alerts import alert_delivery, watch
 from jobs.core.models import Heartbeat
 from jobs.core.works import work_of
-from jobs.engine import heartbeats
+from jobs.engine import heartbeats, incoming
 from jobs.processes import tasks
 from jobs.processes.ticker import LOOK_AFTER, Ticker
 from providers.adapters.registry import Offer
@@ -68,7 +67,7 @@ def lost_call(account, now):
     call = rows.call_of(job)
 
     def end():
-        outcomes.give_up(call, call.give_up_at)
+        incoming.give_up(call, call.give_up_at)
 
     return call.answer_by + HOUR, end
 
@@ -366,7 +365,7 @@ def with_call(job, answer, at):
     with transaction.atomic():
         call = gates.enter(work=work_of(job.pk), candidate=Candidate(offer), now=at)
     assert isinstance(call, Call), call
-    outcomes.follow_submit(call, answer, at)
+    incoming.follow_submit(call, answer, at)
 
 
 def refuse(job, why: Cause, at):

@@ -7,8 +7,8 @@ import psycopg
 import pytest
 from django.db import DatabaseError, OperationalError
 
+from jobs.core.outages import describe
 from jobs.database import integrity
-from jobs.engine.outages import describe
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from jobs import outcomes
 from jobs.core.models import Job, Stage
 from jobs.core.states import ENDS
+from jobs.engine import incoming
 from jobs.engine.webhook_references import ConfirmedRun
 from jobs.ops import audit
 from jobs.processes.ticker import Ticker, follow_poll
@@ -138,7 +139,7 @@ class Chain:
         ticker = Ticker()
         for call in Call.objects.due(timezone.now()):
             if call.reference is None or timezone.now() >= call.give_up_at:
-                outcomes.give_up(call, timezone.now())
+                incoming.give_up(call, timezone.now())
         ticker.close()
 
     def unwanted(self, what) -> None:

@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobs.alerts import watch
+from jobs.core import leases
+from jobs.core.leases import CLOCKS_DIFFER
 from jobs.core.models import Job, Lease, Stage
-from jobs.engine import clocks, leases, schedules
+from jobs.engine import clocks, schedules
 from jobs.engine.clocks import WAITS
-from jobs.engine.leases import CLOCKS_DIFFER
 from jobs.ops import housekeeping
 from jobs.processes import ticker
 from providers import recovery

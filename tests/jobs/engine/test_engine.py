@@ -1,6 +1,7 @@
 """advance(): one payment a work, whatever is run again, dies or raises."""
 
 import time
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -12,11 +13,12 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from jobs import outcomes
+from jobs.core import leases
 from jobs.core.models import Job, Picture, Stage
-from jobs.engine import advance as engine
-from jobs.engine import leases
+from jobs.engine import incoming, sending
+from jobs.kinds import KINDS
 from jobs.ops import audit
-from jobs.pictures import generate, saving
+from jobs.pictures import follow, saving
 from jobs.processes.ticker import set_aside, wake_due
 from providers.calls.models import Call
 from providers.calls.outcomes import Accepted, Cause, Failed, Rejected, Unknown
@@ -55,7 +57,7 @@ def test_an_accepted_job_waits_without_a_lease(clock, order):
 def test_a_picture_is_delivered_and_its_slot_used(clock, order, fake, settings):
     job = order()
     working.advance(job.pk)
-    outcomes.apply(call_of(job), made(), timezone.now())
+    incoming.apply(call_of(job), made(), timezone.now())
     working.advance(job.pk)
     picture = rows.again(job).pictures.get()
     assert ends(job) == ("ready", "", "success")
@@ -113,7 +115,7 @@ def test_rejected_gives_the_slot_back_as_surely_free(clock, order, fake):
 def test_a_confirmed_failure_counts_as_free_only_by_word(clock, order, cost, surely_free):
     job = order()
     working.advance(job.pk)
-    outcomes.apply(call_of(job), Failed(Cause("provider"), cost), timezone.now())
+    incoming.apply(call_of(job), Failed(Cause("provider"), cost), timezone.now())
     assert ends(job) == ("failed", "provider", "failed")
     assert rows.again(job).attempt.cost_nothing is surely_free
 
@@ -175,14 +177,15 @@ def test_a_job_that_was_sent_cannot_be_cancelled(clock, order):
 def died_while_sending(job: Job, holder: str) -> None:
     """The rows as a worker leaves them that died between the commit and the answer."""
     lease = working.take(job.pk, timezone.now())
-    assert isinstance(generate._open_somewhere(lease, timezone.now()), Call)
+    opened = sending._open_somewhere(lease, KINDS["image"], timezone.now())
+    assert isinstance(opened, Call)
     Stage.objects.update(lease_holder=holder)
 
 
 def test_a_sender_known_dead_leaves_a_doubt_at_once(clock, order, fake, monkeypatch):
     job = order()
     died_while_sending(job, "dead")
-    monkeypatch.setattr("jobs.engine.holders.is_surely_dead", lambda holder: holder == "dead")
+    monkeypatch.setattr("jobs.core.holders.is_surely_dead", lambda holder: holder == "dead")
     Stage.objects.update(leased_until=timezone.now())
     working.advance(job.pk)
     assert ends(job) == ("in_doubt", "transport", "pending")
@@ -205,16 +208,16 @@ def test_a_sleeping_sender_is_waited_for(clock, order, fake, settings):
 def test_the_answer_of_a_sender_taken_for_lost_still_counts(clock, order, fake):
     job = order()
     died_while_sending(job, "elsewhere/1/1/aa")
-    outcomes.apply(call_of(job), Unknown(Cause("transport", rule="sender_lost")), timezone.now())
-    outcomes.apply(call_of(job), Accepted("run"), timezone.now())
+    incoming.apply(call_of(job), Unknown(Cause("transport", rule="sender_lost")), timezone.now())
+    incoming.apply(call_of(job), Accepted("run"), timezone.now())
     assert ends(job) == ("running", "", "pending")
     assert call_of(job).reference == "run"
 
 
 def test_an_exception_keeps_the_start_counted_and_waits(clock, order, fake, monkeypatch):
     job = order()
-    broken = {"image": {"generate": lambda lease: 1 / 0}}
-    monkeypatch.setattr(engine, "PIPELINES", broken)
+    broken = replace(KINDS["image"], stages={"generate": lambda lease: 1 / 0})
+    monkeypatch.setitem(KINDS, "image", broken)
     working.advance(job.pk)
     stage = Stage.objects.get()
     assert (stage.tries, stage.due_at) == (1, timezone.now() + timedelta(minutes=1))
@@ -222,8 +225,8 @@ def test_an_exception_keeps_the_start_counted_and_waits(clock, order, fake, monk
 
 def test_the_third_death_without_a_call_fails_with_the_slot_back(clock, order, monkeypatch):
     job = order()
-    broken = {"image": {"generate": lambda lease: 1 / 0}}
-    monkeypatch.setattr(engine, "PIPELINES", broken)
+    broken = replace(KINDS["image"], stages={"generate": lambda lease: 1 / 0})
+    monkeypatch.setitem(KINDS, "image", broken)
     for _ in range(3):
         working.advance(job.pk)
         clock.shift(timedelta(hours=1))
@@ -233,7 +236,9 @@ def test_the_third_death_without_a_call_fails_with_the_slot_back(clock, order, m
 def test_a_sender_that_woke_in_time_keeps_the_job_from_failing_as_unsent(clock, order):
     job = order()
     working.advance(job.pk)
-    assert not outcomes.fail_unsent(job.pk, timezone.now(), reason="config")
+    stage = job.stages.get()
+    follower = KINDS["image"].follower
+    assert not outcomes.fail_unsent(stage, timezone.now(), follower, reason="config")
     assert ends(job) == ("running", "", "pending")
 
 
@@ -263,8 +268,8 @@ def test_an_outage_while_recording_does_not_lose_the_id(clock, order, fake, monk
 
     monkeypatch.setattr(outcomes, "apply", away_at_first)
     hasty = SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: None)
-    monkeypatch.setattr("jobs.engine.outages.time", hasty)
-    monkeypatch.setattr("jobs.engine.outages.connection.close", lambda: None)
+    monkeypatch.setattr("jobs.core.outages.time", hasty)
+    monkeypatch.setattr("jobs.core.outages.connection.close", lambda: None)
     working.advance(job.pk)
     assert call_of(job).reference == "run-1"
     assert len(fake.sent) == 1
@@ -275,7 +280,7 @@ def test_a_disk_that_is_full_delays_the_picture(clock, order, fake, settings, tm
     settings.MEDIA_ROOT.write_text("in the way")
     job = order()
     working.advance(job.pk)
-    outcomes.apply(call_of(job), made(), timezone.now())
+    incoming.apply(call_of(job), made(), timezone.now())
     working.advance(job.pk)
     assert ends(job) == ("running", "", "pending")
     settings.MEDIA_ROOT.unlink()
@@ -287,12 +292,12 @@ def test_a_disk_that_is_full_delays_the_picture(clock, order, fake, settings, tm
 def test_a_holder_that_lost_its_lease_delivers_nothing(clock, order, fake, settings):
     job = order()
     working.advance(job.pk)
-    outcomes.apply(call_of(job), made(), timezone.now())
+    incoming.apply(call_of(job), made(), timezone.now())
     slept = working.take(job.pk, timezone.now())
     clock.shift(settings.LEASE_LASTS)
     other = working.take(job.pk, timezone.now())
     assert other is not None
-    assert not outcomes.deliver(slept, [], timezone.now())
+    assert not follow.deliver(slept, [], timezone.now())
     assert not leases.release(slept, due_at=timezone.now())
     assert ends(job) == ("running", "", "pending")
 
@@ -301,7 +306,7 @@ def test_whoever_slept_over_a_download_writes_over_no_picture(clock, order, fake
     """Its provider may encode the file anew at each download."""
     job = order()
     working.advance(job.pk)
-    outcomes.apply(call_of(job), made(), timezone.now())
+    incoming.apply(call_of(job), made(), timezone.now())
     slept = working.take(job.pk, timezone.now())
     contents = iter((b"of the second", b"of the first"))
 
@@ -323,9 +328,9 @@ def test_a_late_result_is_delivered_and_the_attempt_stays(clock, order, fake, se
     job = order()
     working.advance(job.pk)
     clock.shift(settings.LOST_RETENTION)
-    assert outcomes.give_up(call_of(job), timezone.now())
+    assert incoming.give_up(call_of(job), timezone.now())
     assert ends(job) == ("not_confirmed", "deadline", "pending")
-    recorded = outcomes.apply(call_of(job), made(), timezone.now())
+    recorded = incoming.apply(call_of(job), made(), timezone.now())
     assert recorded.late
     working.advance(job.pk)
     assert ends(job) == ("ready", "", "success")
@@ -350,6 +355,6 @@ def test_a_queue_that_takes_nothing_is_tried_once_a_tick(clock, order, monkeypat
         order(str(number))
     Stage.objects.update(woken_at=None)
     tried = []
-    monkeypatch.setattr("jobs.engine.queue.enqueue", lambda job_id: bool(tried.append(job_id)))
+    monkeypatch.setattr("jobs.core.queue.enqueue", lambda job_id: bool(tried.append(job_id)))
     wake_due(timezone.now())
     assert len(tried) == 1

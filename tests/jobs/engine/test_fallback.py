@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
-from jobs import outcomes
 from jobs.core.models import Job, Stage
+from jobs.engine import incoming
 from jobs.processes.ticker import follow_poll
 from jobs.words.panels import panel_of
 from providers.calls import ledger
@@ -304,7 +304,7 @@ def test_a_job_whose_provider_left_the_settings_is_asked_of_the_fallback(order, 
 def test_a_paid_picture_is_fetched_although_its_provider_left_the_settings(order, settings):
     job = order()
     working.advance(job.pk)
-    outcomes.apply(calls_of(job)[0], made(), timezone.now())
+    incoming.apply(calls_of(job)[0], made(), timezone.now())
     without(settings, "fake")
     working.advance(job.pk)
     assert ends(job) == ("ready", "", "success")

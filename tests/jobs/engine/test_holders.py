@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 
-from jobs.engine import holders
+from jobs.core import holders
 from tests.site_process import wait_until
 
 

@@ -10,9 +10,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from jobs import outcomes
 from jobs.core.models import Job
-from jobs.engine import webhook_references
+from jobs.engine import incoming, webhook_references
 from jobs.ops import audit
 from jobs.processes.ticker import Ticker
 from providers.calls.models import Call, Hook
@@ -166,7 +165,7 @@ class TestLostSubmit:
         fake.polls["gen_77"] = made()
         report(call_of(lost), "")
         between = iter([call_of(lost)])
-        reach = "jobs.engine.faultpoints.reach"
+        reach = "jobs.core.faultpoints.reach"
         monkeypatch.setattr(reach, lambda point: [report(call) for call in between])
         round_of(ticker)
         assert call_of(lost).state == "succeeded"
@@ -261,7 +260,7 @@ class TestAfterTheEnd:
         self, sent, ticker, fake, clock, settings
     ):
         job = sent(Accepted("gen_77"))
-        outcomes.apply(call_of(job), Failed(Cause("provider"), Decimal(0)), timezone.now())
+        incoming.apply(call_of(job), Failed(Cause("provider"), Decimal(0)), timezone.now())
         fake.polls["gen_77"] = made()
         report(call_of(job))
         round_of(ticker)
@@ -283,7 +282,7 @@ class TestAfterTheEnd:
     @pytest.mark.parametrize("answer", [made(), Failed(Cause("provider"), Decimal(0))])
     def test_it_is_looked_at_until_a_terminal_answer(self, sent, ticker, fake, answer):
         job = sent(Accepted("gen_77"))
-        outcomes.apply(call_of(job), made(), timezone.now())
+        incoming.apply(call_of(job), made(), timezone.now())
         report(call_of(job))
         round_of(ticker)
         assert call_of(job).poll_at is not None
@@ -343,7 +342,7 @@ class TestAfterTheEnd:
 
     def test_the_audit_finds_nothing_in_it(self, sent, ticker, fake):
         job = sent(Accepted("gen_77"))
-        outcomes.apply(call_of(job), made(), timezone.now())
+        incoming.apply(call_of(job), made(), timezone.now())
         report(call_of(job))
         working.advance(job.pk)
         assert list(audit.violations(timezone.now())) == []

@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from jobs import outcomes
+from jobs.engine import incoming
 from jobs.ops import audit
 from providers.calls.models import Call
 from providers.calls.outcomes import Accepted, Cause, Done, Failed, Unknown
@@ -26,7 +27,7 @@ def test_a_late_picture_stands_beside_that_of_the_fallback(order, fake, spare):
     job = order()
     working.advance(job.pk)
     polled(job, made())
-    outcomes.apply(calls_of(job)[0], made(), timezone.now())
+    incoming.apply(calls_of(job)[0], made(), timezone.now())
     working.advance(job.pk)
     assert ends(job) == ("ready", "", "success")
     shown = rows.again(job).pictures.order_by("position")
@@ -38,7 +39,7 @@ def test_a_late_picture_is_delivered_while_the_fallback_still_runs(order, fake, 
     fake.submits = [DOWN]
     job = order()
     working.advance(job.pk)
-    outcomes.apply(calls_of(job)[0], made(), timezone.now())
+    incoming.apply(calls_of(job)[0], made(), timezone.now())
     working.advance(job.pk)
     assert ends(job) == ("ready", "", "success")
     polled(job, made())
@@ -50,7 +51,7 @@ def test_a_late_picture_that_cannot_be_fetched_takes_nothing_from_the_fallback(o
     job = order()
     working.advance(job.pk)
     unfetchable = Done((replace(made().artifacts[0], b64="bm8gcGljdHVyZQ=="),), Decimal("5.00"))
-    outcomes.apply(calls_of(job)[0], unfetchable, timezone.now())
+    incoming.apply(calls_of(job)[0], unfetchable, timezone.now())
     working.advance(job.pk)
     assert ends(job) == ("running", "", "pending")
     polled(job, made())
@@ -61,7 +62,7 @@ def test_a_fallback_that_fails_takes_nothing_from_a_late_picture(order, fake, sp
     fake.submits = [DOWN]
     job = order()
     working.advance(job.pk)
-    outcomes.apply(calls_of(job)[0], made(), timezone.now())
+    incoming.apply(calls_of(job)[0], made(), timezone.now())
     working.advance(job.pk)
     polled(job, Failed(Cause("provider"), Decimal(0)))
     assert ends(job) == ("ready", "", "success")
@@ -84,7 +85,7 @@ def waiting(order, fake, spare):
 
 
 def test_a_late_picture_ends_the_wait_for_another_provider(waiting, spare):
-    outcomes.apply(calls_of(waiting)[0], made(), timezone.now())
+    incoming.apply(calls_of(waiting)[0], made(), timezone.now())
     assert ends(waiting) == ("running", "", "pending")
     assert list(audit.violations(timezone.now())) == []
     working.advance(waiting.pk)
@@ -96,12 +97,12 @@ def test_a_late_picture_ends_the_wait_for_another_provider(waiting, spare):
     "news", [Accepted("run-late"), Failed(Cause("provider"), None)], ids=["runs", "perhaps billed"]
 )
 def test_nobody_else_is_asked_once_the_refused_work_is_known_to_run(waiting, spare, clock, news):
-    outcomes.apply(calls_of(waiting)[0], news, timezone.now())
+    incoming.apply(calls_of(waiting)[0], news, timezone.now())
     assert ends(waiting) == ("failed", "provider", "failed")
     clock.shift(timedelta(seconds=61))
     working.advance(waiting.pk)
     assert spare.sent == []
-    outcomes.apply(calls_of(waiting)[0], made(), timezone.now())
+    incoming.apply(calls_of(waiting)[0], made(), timezone.now())
     working.advance(waiting.pk)
     assert ends(waiting) == ("ready", "", "failed")
     assert list(audit.violations(timezone.now())) == []
@@ -110,7 +111,7 @@ def test_nobody_else_is_asked_once_the_refused_work_is_known_to_run(waiting, spa
 def test_a_refused_work_that_failed_for_nothing_after_all_is_asked_of_another(
     waiting, spare, clock
 ):
-    outcomes.apply(calls_of(waiting)[0], Failed(Cause("provider"), Decimal(0)), timezone.now())
+    incoming.apply(calls_of(waiting)[0], Failed(Cause("provider"), Decimal(0)), timezone.now())
     clock.shift(timedelta(seconds=61))
     working.advance(waiting.pk)
     assert asked(waiting) == ["fake rejected", "spare accepted"]
@@ -118,7 +119,7 @@ def test_a_refused_work_that_failed_for_nothing_after_all_is_asked_of_another(
 
 def test_a_late_picture_reaches_whoever_had_cancelled_the_wait(waiting):
     assert outcomes.cancel(waiting.pk, timezone.now())
-    outcomes.apply(calls_of(waiting)[0], made(), timezone.now())
+    incoming.apply(calls_of(waiting)[0], made(), timezone.now())
     working.advance(waiting.pk)
     assert ends(waiting) == ("ready", "", "failed")
     assert list(audit.violations(timezone.now())) == []
@@ -129,9 +130,9 @@ def test_a_late_picture_after_its_day_says_which_day_it_took(order, fake, clock)
     job = order()
     working.advance(job.pk)
     clock.shift(timedelta(days=1))
-    outcomes.give_up(calls_of(job)[0], timezone.now())
+    incoming.give_up(calls_of(job)[0], timezone.now())
     assert ends(job) == ("not_confirmed", "deadline", "pending")
-    outcomes.apply(calls_of(job)[0], made(), timezone.now())
+    incoming.apply(calls_of(job)[0], made(), timezone.now())
     working.advance(job.pk)
     assert ends(job) == ("ready", "", "success")
     assert "none of later" in said(job)

@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from jobs import outcomes
 from jobs.core.models import Job
+from jobs.engine import incoming
 from jobs.engine.recovery import follow
 from jobs.processes.ticker import Ticker, tick_once_if_alone
 from jobs.words.panels import panel_of
@@ -245,7 +245,7 @@ def test_one_beside_a_servers_own_error_gets_nothing(lose, fake, ticker, clock):
 def test_one_beside_a_call_that_was_given_up_gets_nothing(lose, fake, ticker, clock):
     given_up, job = lose(), lose()
     ran(fake, "run-1")
-    outcomes.give_up(call_of(given_up), timezone.now())
+    incoming.give_up(call_of(given_up), timezone.now())
     look(ticker, clock, 2 * is_over())
     assert ends(given_up) == ("not_confirmed", "pending")
     assert ends(job) == ("in_doubt", "pending")
@@ -267,7 +267,7 @@ def test_the_other_is_adopted_once_one_has_its_id(lose, fake, ticker, clock):
     first, second = lose(), lose()
     ran(fake, "run-1", "run-2")
     look(ticker, clock)
-    outcomes.apply(call_of(second), Accepted("run-2"), timezone.now())
+    incoming.apply(call_of(second), Accepted("run-2"), timezone.now())
     look(ticker, clock)
     assert call_of(first).reference == "run-1"
 
@@ -275,10 +275,10 @@ def test_the_other_is_adopted_once_one_has_its_id(lose, fake, ticker, clock):
 def test_the_other_is_adopted_once_a_given_up_call_has_its_id(lose, fake, ticker, clock):
     first, second = lose(), lose()
     ran(fake, "run-1", "run-2")
-    outcomes.give_up(call_of(second), timezone.now())
+    incoming.give_up(call_of(second), timezone.now())
     look(ticker, clock)
     assert ends(first) == ("in_doubt", "pending")
-    outcomes.apply(call_of(second), Accepted("run-2"), timezone.now())
+    incoming.apply(call_of(second), Accepted("run-2"), timezone.now())
     look(ticker, clock)
     assert call_of(first).reference == "run-1"
 
@@ -287,7 +287,7 @@ def test_a_given_up_call_adopts_nothing(lose, fake, ticker, clock):
     job = lose()
     call = call_of(job)
     ran(fake, "run-1")
-    outcomes.give_up(call, timezone.now())
+    incoming.give_up(call, timezone.now())
     look(ticker, clock)
     follow(call, Listing(tuple(fake.runs), timezone.now()), timezone.now())
     call.refresh_from_db()
@@ -297,7 +297,7 @@ def test_a_given_up_call_adopts_nothing(lose, fake, ticker, clock):
 def test_news_that_came_while_the_list_was_asked_for_stands(lose, fake, clock):
     job = lose()
     read_before = call_of(job)
-    outcomes.apply(read_before, Accepted("run-1"), timezone.now())
+    incoming.apply(read_before, Accepted("run-1"), timezone.now())
     clock.shift(2 * is_over())
     follow(read_before, Listing((), timezone.now()), timezone.now())
     follow(
@@ -311,7 +311,7 @@ def test_news_that_came_while_the_list_was_asked_for_stands(lose, fake, clock):
 def test_a_result_that_comes_after_not_executed_is_delivered_and_told(lose, fake, ticker, clock):
     job = lose()
     look(ticker, clock, is_over())
-    recorded = outcomes.apply(call_of(job), made(), timezone.now())
+    recorded = incoming.apply(call_of(job), made(), timezone.now())
     assert recorded.late
     working.advance(job.pk)
     assert ends(job) == ("ready", "failed")

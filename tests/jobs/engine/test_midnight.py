@@ -6,8 +6,8 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from jobs import outcomes
 from jobs.core.models import Job
+from jobs.engine import incoming
 from jobs.pictures.orders import PictureOrder, order_picture
 from providers.calls.models import Call
 from quotas import ledger
@@ -50,7 +50,7 @@ def test_a_hundred_pictures_on_their_way_hold_nothing_of_the_new_day(accounts):
         assert all(isinstance(place(account, 50), Job) for account in accounts)
         clock.move_to(MIDNIGHT + timedelta(minutes=5))
         for job in jobs:
-            outcomes.apply(Call.objects.of_work(f"image:{job.pk}").get(), made(), timezone.now())
+            incoming.apply(Call.objects.of_work(f"image:{job.pk}").get(), made(), timezone.now())
             working.advance(job.pk)
         assert [left(account) for account in accounts] == [49, 49]
     delivered = Job.objects.filter(pk__in=[job.pk for job in jobs], state="ready")

@@ -9,9 +9,9 @@ from django.core.mail.backends.locmem import EmailBackend
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from jobs import outcomes
+from jobs.core import outages
 from jobs.core.models import Job, Lease
-from jobs.engine import outages
+from jobs.engine import incoming
 from jobs.notifications import notices
 from jobs.notifications.mailing import DELAYS
 from jobs.notifications.notices import DUTY, DUTY_LASTS
@@ -181,7 +181,7 @@ def test_without_a_public_url_there_is_no_address(due, settings):
 
 def test_late_result_brings_no_second_mail(account, now):
     job = wished(rows.lost(account, now), now)
-    outcomes.give_up(rows.call_of(job), rows.call_of(job).give_up_at)
+    incoming.give_up(rows.call_of(job), rows.call_of(job).give_up_at)
     send_all()
     job = rows.news(job, rows._done(), now + timedelta(days=2))
     rows.delivered(job, now + timedelta(days=2))
@@ -192,7 +192,7 @@ def test_late_result_brings_no_second_mail(account, now):
 
 def test_mail_that_waits_tells_of_a_late_result(account, now):
     job = wished(rows.lost(account, now), now)
-    outcomes.give_up(rows.call_of(job), rows.call_of(job).give_up_at)
+    incoming.give_up(rows.call_of(job), rows.call_of(job).give_up_at)
     job = rows.news(job, rows._done(), now + timedelta(days=2))
     rows.delivered(job, now + timedelta(days=2))
     send_all()

@@ -131,7 +131,7 @@ def test_nothing_is_wrong_at_any_commit_of_a_run(order, fake, monkeypatch, now, 
     """Looked at wherever a process could die: at every named point between two commits."""
     seen = {}
     monkeypatch.setattr(
-        "jobs.engine.faultpoints.reach", lambda point: seen.update({point: found(now)})
+        "jobs.core.faultpoints.reach", lambda point: seen.update({point: found(now)})
     )
     fake.submits = answers
     with time_machine.travel(now, tick=False) as clock:

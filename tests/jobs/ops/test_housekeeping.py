@@ -11,9 +11,8 @@ from django.db import OperationalError
 from django.urls import reverse
 from django_q.models import Task
 
-from jobs.core import transitions
+from jobs.core import leases, transitions
 from jobs.core.models import Event, Job, Lease, Picture
-from jobs.engine import leases
 from jobs.engine.schedules import PLANS
 from jobs.ops import housekeeping
 from jobs.ops.housekeeping import BATCH, CHORES

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from django.utils import timezone
 
-from jobs import outcomes
 from jobs.core.models import Job
+from jobs.engine import incoming
 from providers.calls.outcomes import Accepted
 from tests import rows
 
@@ -19,7 +19,7 @@ def send() -> None:
 
 
 def answer(news) -> Callable[[], object]:
-    return lambda: outcomes.apply(rows.call_of(job()), news, timezone.now())
+    return lambda: incoming.apply(rows.call_of(job()), news, timezone.now())
 
 
 def deliver() -> None:

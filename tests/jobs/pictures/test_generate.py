@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from jobs import outcomes
 from jobs.core.models import Heartbeat, Job
+from jobs.engine import incoming
 from jobs.management.commands import generate
 from jobs.pictures.orders import order_picture
 from providers.calls.outcomes import Cause, Failed, Rejected, Unknown
@@ -258,7 +259,7 @@ def test_cancelled_meanwhile_is_1(run, sandbox, meanwhile):
 def test_not_confirmed_is_3(run, sandbox, meanwhile):
     def give_up() -> None:
         answer(Unknown(Cause("transport", rule="lost")))()
-        outcomes.give_up(rows.call_of(job()), timezone.now())
+        incoming.give_up(rows.call_of(job()), timezone.now())
 
     meanwhile(send, give_up)
     ended = run("a fox", "--wait", "--json")

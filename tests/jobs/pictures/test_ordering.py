@@ -40,7 +40,7 @@ def test_a_queue_that_is_away_does_not_fail_the_order(
     def away(*args):
         raise ConnectionError
 
-    monkeypatch.setattr("jobs.engine.queue.async_task", away)
+    monkeypatch.setattr("jobs.core.queue.async_task", away)
     with django_capture_on_commit_callbacks(execute=True):
         job = order()
     assert Job.objects.get().pk == job.pk

@@ -9,9 +9,9 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
-from jobs import outcomes
+from jobs.core import holders, leases
 from jobs.core.models import Heartbeat, Job, Stage
-from jobs.engine import heartbeats, holders, leases
+from jobs.engine import heartbeats, incoming
 from jobs.processes.ticker import Ticker, follow_poll, tick_once_if_alone, wake_due
 from providers.calls import ledger
 from providers.calls.models import Call
@@ -174,7 +174,7 @@ def test_a_call_whose_provider_left_the_settings_is_in_doubt(running, ticker, cl
 
 def test_an_old_answer_throws_no_doubt_on_a_call_that_ended(running, clock, settings):
     call = Call.objects.get()
-    outcomes.apply(call, made(), timezone.now())
+    incoming.apply(call, made(), timezone.now())
     follow_poll(call, Running("processing"), call.deadline_at)
     assert state_of(running) == "running"
 
@@ -192,7 +192,7 @@ def test_only_one_ticker_has_the_duty(clock, ticker, settings):
 def test_the_duty_of_a_dead_process_is_taken_at_once(clock, ticker, monkeypatch):
     assert leases.take_duty("ticker", uuid.uuid4(), timezone.now(), timedelta(seconds=5))
     assert not ticker.tick()
-    monkeypatch.setattr("jobs.engine.holders.is_surely_dead", lambda holder: True)
+    monkeypatch.setattr("jobs.core.holders.is_surely_dead", lambda holder: True)
     assert ticker.tick()
 
 
@@ -240,7 +240,7 @@ def test_the_lease_of_a_dead_worker_here_is_ended_at_once(clock, order, ticker, 
     job = order()
     working.take(job.pk, timezone.now())
     Stage.objects.update(lease_holder=holders.here() + "1/1/aa")
-    monkeypatch.setattr("jobs.engine.holders.is_surely_dead", lambda holder: True)
+    monkeypatch.setattr("jobs.core.holders.is_surely_dead", lambda holder: True)
     ticker.free_dead(timezone.now())
     assert Stage.objects.get().leased_until == timezone.now()
 

@@ -5,9 +5,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
-from jobs import outcomes
 from jobs.alerts import watch
 from jobs.core.models import Picture, StaffAction, UnreadResult
+from jobs.engine import incoming
 from jobs.ops import audit
 from jobs.pictures import unread
 from quotas.models import Alert
@@ -122,7 +122,7 @@ def test_two_deliveries_are_one_picture(job, staff):
 
 
 def test_old_kept_results_go_after_their_job(job, now):
-    outcomes.give_back(rows.call_of(job), now)
+    incoming.give_back(rows.call_of(job), now)
     from jobs.ops import housekeeping
 
     later = now + unread.KEPT_FOR

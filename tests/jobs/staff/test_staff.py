@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from jobs import outcomes
 from jobs.core.models import StaffAction, Stage
+from jobs.engine import incoming
 from jobs.engine.recovery import follow
 from jobs.ops import audit
 from jobs.processes.ticker import Ticker
@@ -108,7 +108,7 @@ class TestGiveBack:
         self, account, decision, now, monkeypatch
     ):
         job = rows.lost(account, now)
-        monkeypatch.setattr("jobs.outcomes.quota.settle", lambda **wanted: False)
+        monkeypatch.setattr("jobs.settling.quota.settle", lambda **wanted: False)
         with pytest.raises(Refused, match="in this moment"):
             give_back(rows.call_of(job).pk, decision)
         assert states(job) == ("pending", "unknown", "in_doubt")
@@ -163,7 +163,7 @@ class TestLateTruth:
     def test_the_pursuit_ends_with_the_retention(self, account, decision, now):
         job = given_back(account, decision, now)
         call = rows.call_of(job)
-        assert not outcomes.give_up(call, call.give_up_at)
+        assert not incoming.give_up(call, call.give_up_at)
         assert rows.call_of(job).poll_at is None
         assert states(job) == ("failed", "given_up", "failed")
 
@@ -184,7 +184,7 @@ class TestLateTruth:
             give_up_at=now + 2 * HOUR,
             ended_at=now,
         )
-        outcomes.apply(paid, rows._done(), now + SECOND)
+        incoming.apply(paid, rows._done(), now + SECOND)
         give_back(lost.pk, decision)
         job = rows.delivered(job, now + HOUR)
         assert (job.state, job.attempt.state) == ("ready", "failed")

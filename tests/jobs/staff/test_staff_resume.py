@@ -7,8 +7,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from jobs.core import leases
 from jobs.core.models import Job, StaffAction
-from jobs.engine import leases
 from jobs.staff.decisions import Decision, Refused, resume
 from quotas.models import Grant
 from tests import rows, working

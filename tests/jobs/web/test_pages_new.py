@@ -8,8 +8,8 @@ from django.test import Client
 from django.utils import timezone
 
 from jobs import outcomes
+from jobs.core import queue
 from jobs.core.models import Job
-from jobs.engine import queue
 from jobs.web.views import pictures
 from providers.sandbox.faults import FAULTS
 from quotas import ledger

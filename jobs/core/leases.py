@@ -15,8 +15,8 @@ from django.db import DatabaseError, connection
 from django.db.models import Q
 from django.utils import timezone
 
+from jobs.core import holders
 from jobs.core.models import Lease, Stage, StageQuerySet
-from jobs.engine import holders
 from providers.calls.models import Call
 
 # A stage that killed its worker twice waits: 1, 5, 30 minutes, then an hour each time.
@@ -103,6 +103,12 @@ def finish(lease: StageLease, now: datetime) -> bool:
     """End the stage; False when the lease was lost before, and then nothing may be written."""
     held = Stage.objects.unfinished().filter(pk=lease.stage.pk, lease_token=lease.token)
     return held.update(**FREE, due_at=None, done_at=now, tries=0) == 1
+
+
+def end(stage: Stage, now: datetime) -> None:
+    """End a stage of a work, whoever holds it."""
+    same = Stage.objects.unfinished().filter(pk=stage.pk)
+    same.update(**FREE, due_at=None, done_at=now)
 
 
 def end_save(call: Call, now: datetime) -> bool:

@@ -1,0 +1,84 @@
+"""A second kind of job, which no menu offers: three works side by side, two of providers that
+answer later and one that answers at once. Registered by tests in the place of `contract`.
+
+    order ──> stage `ask` × 3, each with a work of its own ──> the job is concluded with the last
+"""
+
+import uuid
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+
+from django.db import transaction
+
+from jobs import kinds
+from jobs.core import faultpoints, queue, transitions
+from jobs.core.models import Job, Stage
+from jobs.core.states import JobState
+from jobs.followers import Follower
+from jobs.kinds import Kind, Sends
+from providers.adapters.base import Request
+from providers.adapters.registry import Offer
+from providers.calls.models import Call
+from providers.routing.pool import Candidate, candidates
+from quotas import ledger
+from quotas.ledger import Refused
+from quotas.models import Account
+
+KIND = "contract"
+OFFERS = {
+    "first": Offer("early", "slow-1"),
+    "second": Offer("late", "slow-2"),
+    "third": Offer("prompt", "quick-1"),
+}
+
+
+class TrioFollower(Follower):
+    def candidates(self, job: Job, stage: Stage, past: Sequence[Call]) -> list[Candidate]:
+        return candidates(OFFERS[part_of(stage)], past)
+
+
+def part_of(stage: Stage) -> str:
+    return (stage.work or "").rpartition(":")[2]
+
+
+def request_of(stage: Stage, call: Call) -> Request:
+    return Request(work=call.work, model=call.model)
+
+
+TRIO = Kind(name=KIND, stages={"ask": Sends(request_of)}, follower=TrioFollower())
+
+
+def register() -> None:
+    kinds.KINDS[KIND] = TRIO
+
+
+@transaction.atomic
+def order(account: Account, now: datetime, parts: Sequence[str] = tuple(OFFERS)) -> Job | Refused:
+    """Its works are sent in the order of `parts`."""
+    job = Job.objects.create(
+        account=account,
+        kind=KIND,
+        state=JobState.QUEUED,
+        form_key=uuid.uuid4().hex,
+        form_digest="",
+        created_at=now,
+        changed_at=now,
+    )
+    attempt = ledger.reserve(account=account, kind=KIND, now=now)
+    if isinstance(attempt, Refused):
+        transaction.set_rollback(True)
+        return attempt
+    job.attempt = attempt
+    job.save(update_fields=["attempt"])
+    for part in parts:
+        work = f"trio:{job.pk}:{part}"
+        stage = Stage.objects.create(
+            job=job, name="ask", work=work, created_at=now, due_at=now, woken_at=now
+        )
+        queue.enqueue_after_commit(stage.pk)
+    transitions.record_event(
+        job.pk, event="reserved", now=now, day=str(attempt.day), slot=attempt.slot
+    )
+    transaction.on_commit(partial(faultpoints.reach, "job_committed"))
+    return job

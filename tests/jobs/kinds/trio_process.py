@@ -1,0 +1,199 @@
+"""One process that is worker and ticker at once, for the jobs of `tests.jobs.kinds.trio`.
+
+It orders, runs what is due, polls, and may be killed at any fault point.
+    python -m tests.jobs.kinds.trio_process FOLDER SHIFT
+
+It works until the job has ended, `SHIFT` seconds ahead of the clock and a minute more each round,
+so that deadlines and retention pass. The providers are files of FOLDER: what was executed there
+outlives the process.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from concurrent.futures import wait
+from datetime import datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+from providers.adapters.base import Caps, Request, ignore_id
+
+ROUNDS = 400
+STEP = timedelta(minutes=1)
+# Past the retention of a call without an id.
+LONG_STEP = timedelta(hours=6)
+
+
+class Book:
+    """What a provider has executed, one line a run, in the order of its arrival."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.file = folder / f"{name}.runs"
+
+    def execute(self, work: str) -> str:
+        with self.file.open("a") as book:
+            book.write(f"{work}\n")
+            book.flush()
+            os.fsync(book.fileno())
+        return f"run-{len(self.works())}"
+
+    def works(self) -> list[str]:
+        return self.file.read_text().split() if self.file.exists() else []
+
+
+class Later:
+    """Takes a request and names a run, which is done at its second poll."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.name, self.book = name, Book(folder, name)
+        self.caps = CAPS
+        self.polled: dict[str, int] = {}
+
+    def submit(
+        self, request: Request, *, send_by: datetime, note_id: Callable[[str], None] = ignore_id
+    ):
+        from providers.calls.outcomes import Accepted
+
+        return Accepted(f"{self.name}-{self.book.execute(request.work)}")
+
+    def poll(self, reference: str, model: str):
+        from providers.calls.outcomes import Done, Report, Running
+
+        self.polled[reference] = self.polled.get(reference, 0) + 1
+        if self.polled[reference] < 2:
+            return Report(reference, Running("working"))
+        return Report(reference, Done((), Decimal("1.00")))
+
+    def result_origins(self) -> frozenset[str]:
+        return frozenset()
+
+
+class AtOnce:
+    """Answers with the result itself."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.name, self.book = name, Book(folder, name)
+        self.caps = CAPS
+
+    def complete(
+        self, request: Request, *, send_by: datetime, note_id: Callable[[str], None] = ignore_id
+    ):
+        from providers.calls.outcomes import Done
+
+        self.book.execute(request.work)
+        return Done((), Decimal("1.00"))
+
+    def result_origins(self) -> frozenset[str]:
+        return frozenset()
+
+
+CAPS = Caps(
+    kinds=frozenset({"trio"}),
+    cloud=True,
+    enqueue_only=False,
+    result_ttl=timedelta(days=7),
+    currency="USD",
+)
+PROVIDERS = {"early": Later, "late": Later, "prompt": AtOnce}
+
+
+def install(folder: Path) -> None:
+    from django.conf import settings
+
+    from providers.adapters import registry
+    from providers.adapters.accounts import ProviderAccount
+    from tests.jobs.kinds import trio
+
+    trio.register()
+    accounts = {}
+    for name, build in PROVIDERS.items():
+        adapter = build(folder, name)
+        registry.ADAPTERS[name] = lambda adapter=adapter, **account: adapter
+        accounts[name] = ProviderAccount(name=name, adapter=name, base_url=f"https://{name}.test")
+    settings.PROVIDER_ACCOUNTS = settings.PROVIDER_ACCOUNTS | accounts
+    registry.find_provider.cache_clear()
+
+
+class Clock:
+    def __init__(self, shift: timedelta) -> None:
+        from django.utils import timezone
+
+        self.shift, self.real = shift, timezone.now
+        timezone.now = lambda: self.real() + self.shift
+
+
+def main(folder: Path, shift: timedelta) -> None:
+    from django.db import connection
+
+    from jobs.core.models import Job
+
+    clock = Clock(shift)
+    install(folder)
+    job = Job.objects.first() or place()
+    for _ in range(ROUNDS):
+        job.refresh_from_db()
+        if job.ended_at:
+            break
+        work()
+        clock.shift += STEP if Job.objects.get(pk=job.pk).state != "in_doubt" else LONG_STEP
+    print(json.dumps(report(job)), flush=True)
+    connection.close()
+
+
+def report(job) -> dict:
+    from django.utils import timezone
+
+    from jobs.core.models import Job
+    from jobs.ops import audit
+    from providers.calls.models import Call
+    from quotas.models import Attempt
+
+    job = Job.objects.select_related("attempt").get(pk=job.pk)
+    calls = Call.objects.order_by("pk").values_list("work", "state")
+    return {
+        "state": job.state,
+        "attempt": job.attempt.state,
+        "held": Attempt.objects.filter(state__in=["pending", "success"]).count(),
+        "calls": [[work.rpartition(":")[2], state] for work, state in calls],
+        "events": list(job.events.order_by("pk").values_list("name", flat=True)),
+        "violations": sorted({found.check for found in audit.violations(timezone.now())}),
+    }
+
+
+def place():
+    from django.utils import timezone
+
+    from quotas import accounts
+    from tests.jobs.kinds import trio
+
+    now = timezone.now()
+    account = accounts.ensure_saved(accounts.account_named(accounts.OPERATOR), now=now)
+    parts = os.environ.get("TRIO_PARTS", "first,second,third").split(",")
+    return trio.order(account, now, parts)
+
+
+def work() -> None:
+    """As the cluster, then as the ticker."""
+    from django.utils import timezone
+
+    from jobs.core.models import Stage
+    from jobs.engine import advance
+    from jobs.processes.ticker import Ticker
+
+    for stage in Stage.objects.due(timezone.now()).order_by("pk"):
+        advance.advance(stage.pk)
+    ticker = Ticker()
+    try:
+        ticker.tick()
+        wait([*ticker.polls, *ticker.searches.running], timeout=60)
+        ticker.collect()
+    finally:
+        ticker.close()
+
+
+if __name__ == "__main__":
+    import django
+
+    django.setup()
+    main(Path(sys.argv[1]), timedelta(seconds=float(sys.argv[2])))
