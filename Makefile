@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench fill chaos mutants fuzz figures screens weight lock
+.PHONY: help run test check bench fill chaos mutants fuzz figures screens weight docs lock
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -63,6 +63,9 @@ screens: $(DEVELOPMENT) ## Take pictures of the pages into screens/
 
 weight: $(DEVELOPMENT) ## What each page weighs without its pictures
 	@exec $(PYTHON) -m tests.weight
+
+docs: $(DEVELOPMENT) ## Write docs/configuration.md and .env.example from the settings
+	@exec $(PYTHON) -m config.env.reference
 
 lock: $(DEVELOPMENT) ## Pin anew what pyproject.toml asks for
 	$(LOCK) --upgrade --output-file requirements.txt pyproject.toml

@@ -6,22 +6,14 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import DEFAULT_DB_ALIAS, connection
 
-from config.accounts import prefix_of
 from config.db.inspection import find_faults
 from providers.adapters import registry
+from providers.adapters.accounts import setting_name
 
 
 @register()
 def check_timing(**kwargs: object) -> list[CheckMessage]:
     found: list[CheckMessage] = []
-    if settings.SUBMIT_TIMEOUT >= settings.JOB_TIMEOUT:
-        found.append(
-            Error(
-                "SUBMIT_TIMEOUT must be shorter than JOB_TIMEOUT.",
-                hint="The queue would end a worker in the middle of a paid request.",
-                id="counterfoil.E001",
-            )
-        )
     for name in ("LOST_RETENTION", "RESULT_RETENTION"):
         if getattr(settings, name) < settings.CALL_DEADLINE:
             found.append(
@@ -95,14 +87,11 @@ def check_providers(**kwargs: object) -> list[CheckMessage]:
         if " " in account.key or not (account.key.isascii() and account.key.isprintable()):
             found.append(
                 Error(
-                    f"{prefix_of(account.name)}_API_KEY has characters that no header carries.",
+                    f"{setting_name(account.name, 'API_KEY')} contains characters that are not"
+                    " allowed in an HTTP header.",
                     id="counterfoil.E007",
                 )
             )
-    if bool(settings.SANDBOX_CERTFILE) != bool(settings.SANDBOX_KEYFILE):
-        found.append(
-            Error("SANDBOX_CERTFILE and SANDBOX_KEYFILE go together.", id="counterfoil.E008")
-        )
     if not registry.offers():
         found.append(Error("IMAGE_MODELS names no model.", id="counterfoil.E006"))
     return found
@@ -172,7 +161,7 @@ def _errors_of(setting: str, offer: registry.Offer) -> list[CheckMessage]:
             )
         ]
     if not account.key:
-        key = f"{prefix_of(offer.provider)}_API_KEY"
+        key = setting_name(offer.provider, "API_KEY")
         return [
             Error(
                 f"{setting} names {offer.provider}, but {key} is not set.",
@@ -184,4 +173,4 @@ def _errors_of(setting: str, offer: registry.Offer) -> list[CheckMessage]:
 
 
 def _cap(offer: registry.Offer) -> str:
-    return f"{prefix_of(offer.provider)}_DAILY_CAP"
+    return setting_name(offer.provider, "DAILY_CAP")

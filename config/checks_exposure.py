@@ -10,8 +10,8 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
 from config import env
-from config.accounts import prefix_of
 from providers.adapters import registry
+from providers.adapters.accounts import setting_name
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 MAY_ENTER = stat.S_IXGRP | stat.S_IXOTH
@@ -73,7 +73,7 @@ def check_spending(**kwargs: object) -> list[CheckMessage]:
             uncapped.setdefault(offer.provider, f"{offer} costs {price} {currency}")
     return [
         Warning(
-            f"{costs} a picture, but {prefix_of(provider)}_DAILY_CAP is not set.",
+            f"{costs} a picture, but {setting_name(provider, 'DAILY_CAP')} is not set.",
             hint="Without a cap nothing bounds what a day may cost.",
             id=_id("W006"),
         )

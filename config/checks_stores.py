@@ -19,15 +19,6 @@ def check_certificates(**kwargs: object) -> list[CheckMessage]:
         except (OSError, ValueError):
             message = "PROVIDER_CA_BUNDLE holds no certificates."
             found.append(Error(message, PEM, id="counterfoil.E014"))
-    if settings.SANDBOX_CERTFILE and settings.SANDBOX_KEYFILE:
-        try:
-            # With a password, since OpenSSL would prompt for one.
-            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
-                settings.SANDBOX_CERTFILE, settings.SANDBOX_KEYFILE, password=""
-            )
-        except (OSError, ValueError):
-            message = "SANDBOX_CERTFILE and SANDBOX_KEYFILE are no certificate with its key."
-            found.append(Error(message, PEM, id="counterfoil.E015"))
     return found
 
 
@@ -52,18 +43,5 @@ def check_mail(**kwargs: object) -> list[CheckMessage]:
             "EMAIL_USER and EMAIL_PASSWORD go together.",
             hint="With one of them alone mail is sent without signing in.",
             id="counterfoil.E017",
-        )
-    ]
-
-
-@register()
-def check_clockwork(**kwargs: object) -> list[CheckMessage]:
-    if settings.TICKER_LEASE_LASTS.total_seconds() > settings.TICK_EVERY:
-        return []
-    return [
-        Error(
-            "TICKER_LEASE_LASTS must be longer than TICK_EVERY.",
-            hint="The ticker would lose its duty between two rounds.",
-            id="counterfoil.E018",
         )
     ]

@@ -1,43 +1,19 @@
-"""Every setting, read once from the environment (and `.env`). The README's table lists them."""
+"""Settings of the site. An operator's are in config/configuration.py, the engine's constants in
+config/constants.py."""
 
 from base64 import b64encode
-from datetime import timedelta
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.crypto import salted_hmac
 
-from config import data_dir, env, logs
-from config.accounts import read_more
+from config import env, logs
+from config.configuration import *
+from config.constants import *
 from config.db import options as db
-from providers.adapters.accounts import ProviderAccount
 
-BASE_DIR = Path(__file__).resolve().parent.parent
-env.load_dotenv(BASE_DIR / ".env")
-
-# Where it runs
-DATA_DIR = data_dir.prepare(Path(env.read_str("DATA_DIR", str(BASE_DIR / "data"))))
 ANY_HOST = ("0.0.0.0", "::")
-HOST = env.read_host("HOST", "127.0.0.1")
-PORT = env.read_int("PORT", 8000, least=1, most=65535)
-PUBLIC_URL = env.read_site_url("PUBLIC_URL")
-PROXIES_ARE_SAID = bool(env.read_str("TRUSTED_PROXIES"))
-TRUSTED_PROXIES = env.read_int("TRUSTED_PROXIES", 0, most=10)
-NEW_VISITORS_A_DAY = env.read_int("NEW_VISITORS_A_DAY", 30, most=10**6)
-DATABASE_URL = env.read_secret("DATABASE_URL")
-REDIS_URL = env.read_redis_url("REDIS_URL")
-RATE_LIMITS = env.read_choice(
-    "RATE_LIMITS", "REDIS" if REDIS_URL else "MEMORY", ("MEMORY", "REDIS", "OFF")
-)
-if RATE_LIMITS == "REDIS" and not REDIS_URL:
-    raise ImproperlyConfigured("RATE_LIMITS is REDIS, but REDIS_URL is not set")
-DEBUG = env.read_bool("DEBUG", False)
-SECRET_KEY = data_dir.check_secret_key(
-    env.read_secret("SECRET_KEY")
-) or data_dir.read_or_make_secret_key(DATA_DIR)
-
 _public = urlsplit(PUBLIC_URL)
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
 ALLOWED_HOSTS += [
@@ -54,112 +30,13 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 
-# Mail is printed until there is a server for it.
-EMAIL_HOST = env.read_host("EMAIL_HOST")
-EMAIL_PORT = env.read_int("EMAIL_PORT", 587, least=1, most=65535)
-EMAIL_HOST_USER = env.read_str("EMAIL_USER")
-EMAIL_HOST_PASSWORD = env.read_secret("EMAIL_PASSWORD")
-_email_tls = env.read_choice("EMAIL_TLS", "STARTTLS", ("STARTTLS", "TLS", "NO"))
-EMAIL_USE_TLS, EMAIL_USE_SSL = _email_tls == "STARTTLS", _email_tls == "TLS"
+EMAIL_USE_TLS, EMAIL_USE_SSL = EMAIL_TLS == "STARTTLS", EMAIL_TLS == "TLS"
 EMAIL_TIMEOUT = 10
-DEFAULT_FROM_EMAIL = env.read_sender(
-    "DEFAULT_FROM_EMAIL", "" if EMAIL_HOST else "Counterfoil <counterfoil@localhost>"
-)
-ALERT_EMAILS = env.read_addresses("ALERT_EMAILS")
-ALERT_URL = env.read_secret_url("ALERT_URL")
 EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
 
-# Timing of the engine; the documented defaults, all scaled by tests
-POLL_EVERY = timedelta(seconds=env.read_seconds("POLL_EVERY", 3))
-SLOW_POLL_EVERY = timedelta(seconds=env.read_seconds("SLOW_POLL_EVERY", 30))
-CALL_DEADLINE = timedelta(seconds=env.read_seconds("CALL_DEADLINE", 15 * 60))
-SEND_WITHIN = timedelta(seconds=env.read_seconds("SEND_WITHIN", 10))
-CONNECT_TIMEOUT = env.read_seconds("CONNECT_TIMEOUT", 5, most=86400)
-READ_TIMEOUT = env.read_seconds("READ_TIMEOUT", 30, most=86400)
-SUBMIT_TIMEOUT = env.read_seconds("SUBMIT_TIMEOUT", 60, most=86400)
-POLL_TIMEOUT = env.read_seconds("POLL_TIMEOUT", 15, most=86400)
-FETCH_TIMEOUT = env.read_seconds("FETCH_TIMEOUT", 120, most=86400)
-FETCH_MAX_BYTES = env.read_int("FETCH_MAX_BYTES", 40 * 2**20, least=1024)
-NO_OUTPUT_WAIT = timedelta(seconds=env.read_seconds("NO_OUTPUT_WAIT", 120))
-RESULT_RETENTION = timedelta(seconds=env.read_seconds("RESULT_RETENTION", 7 * 86400))
-LOST_RETENTION = timedelta(seconds=env.read_seconds("LOST_RETENTION", 86400))
-EVENTS_KEPT = timedelta(seconds=env.read_seconds("EVENTS_KEPT", 90 * 86400, least=86400))
-FAILURES_KEPT = timedelta(seconds=env.read_seconds("FAILURES_KEPT", 30 * 86400, least=3600))
-# Pages tell of the last thirty days.
-CALLS_KEPT = timedelta(seconds=env.read_seconds("CALLS_KEPT", 365 * 86400, least=31 * 86400))
-VISITOR_PICTURES_KEPT = env.read_lag("VISITOR_PICTURES_KEPT")
-POOL_WAIT = timedelta(seconds=env.read_seconds("POOL_WAIT", 240))
-ERROR_PAUSE = timedelta(seconds=env.read_seconds("ERROR_PAUSE", 30))
-EXHAUSTED_PAUSE = timedelta(seconds=env.read_seconds("EXHAUSTED_PAUSE", 600, most=26 * 3600))
-LEASE_LASTS = timedelta(seconds=env.read_seconds("LEASE_LASTS", 30, most=3600))
-TICK_EVERY = env.read_seconds("TICK_EVERY", 0.25, most=10)
-TICKER_LEASE_LASTS = timedelta(seconds=env.read_seconds("TICKER_LEASE_LASTS", 5, most=3600))
-WAKE_AGAIN_AFTER = timedelta(seconds=env.read_seconds("WAKE_AGAIN_AFTER", 5, most=3600))
-POLL_THREADS = env.read_int("POLL_THREADS", 64, least=1, most=512)
-LIVE_STREAMS_A_PERSON = env.read_int("LIVE_STREAMS_A_PERSON", 2, least=1)
-# A quarter of the connections that the server holds (config/supervisor/children.py), at most.
-LIVE_STREAMS = env.read_int("LIVE_STREAMS", 2000, most=4096)
-WORKERS = env.read_int("WORKERS", 5, least=1, most=256)
-JOB_TIMEOUT = env.read_int("JOB_TIMEOUT", 18 * 60, least=10)
-STOP_GRACE = env.read_seconds("STOP_GRACE", 60)
-PROBE_EVERY = env.read_seconds("PROBE_EVERY", 2, most=3600)
-PROBE_TIMEOUT = env.read_seconds("PROBE_TIMEOUT", 8, most=3600)
-
-# Providers: a named account each. The sandbox is a provider like any other.
-POLZA_API_KEY = env.read_secret("POLZA_API_KEY")
-POLZA_BASE_URL = env.read_base_url("POLZA_BASE_URL", "https://polza.ai/api")
-SANDBOX_HOST = "127.0.0.1"
-SANDBOX_PORT = env.read_int(
-    "SANDBOX_PORT", PORT + 1 if PORT < 65535 else PORT - 1, least=1, most=65535
-)
-SANDBOX_CERTFILE = env.read_file("SANDBOX_CERTFILE")
-SANDBOX_KEYFILE = env.read_file("SANDBOX_KEYFILE")
-_scheme = "https" if SANDBOX_CERTFILE else "http"
-SANDBOX_URL = env.read_base_url("SANDBOX_URL", f"{_scheme}://{SANDBOX_HOST}:{SANDBOX_PORT}")
-SANDBOX_SECONDS = env.read_seconds("SANDBOX_SECONDS", 4)
-SANDBOX_MINUTE = env.read_seconds("SANDBOX_MINUTE", 60)
-SANDBOX_HOOKS = env.read_choice("SANDBOX_HOOKS", "HINT", ("HINT", "STANDARD", "ED25519"))
-# Known to the site and to its sandbox, in whatever processes they run.
+# The site and its sandbox derive the same secret, in any processes they run in.
 _secret = salted_hmac("sandbox", "webhooks", secret=SECRET_KEY, algorithm="sha256").digest()
 SANDBOX_HOOK_SECRET = f"whsec_{b64encode(_secret).decode()}"
-PROVIDER_CA_BUNDLE = env.read_file("PROVIDER_CA_BUNDLE")
-RESULT_ORIGINS = env.read_origins("RESULT_ORIGINS")
-SMOKE_DAILY = env.read_bool("SMOKE_DAILY", False)
-HTTP_ERRORS_REJECT = env.read_bool("HTTP_ERRORS_REJECT", False)
-IMAGE_MODELS = env.read_models(
-    "IMAGE_MODELS",
-    "polza:google/gemini-2.5-flash-image" if POLZA_API_KEY else "sandbox:test-picture",
-)
-IMAGE_FALLBACK = env.read_models("IMAGE_FALLBACK")
-FALLBACK_AFTER_BILLED = env.read_bool("FALLBACK_AFTER_BILLED", False)
-IMAGE_PRICES = env.read_prices(
-    "IMAGE_PRICES", "polza:google/gemini-2.5-flash-image=5.00 RUB,sandbox:test-picture=5.00 RUB"
-)
-PROVIDER_ACCOUNTS = {
-    "polza": ProviderAccount(
-        name="polza",
-        adapter="polza",
-        base_url=POLZA_BASE_URL,
-        key=POLZA_API_KEY,
-        key_exclusive=env.read_bool("POLZA_KEY_EXCLUSIVE", False),
-        list_lag=env.read_lag("POLZA_LIST_LAG"),
-        daily_cap=env.read_money("POLZA_DAILY_CAP"),
-    ),
-    "sandbox": ProviderAccount(
-        name="sandbox",
-        adapter="sandbox",
-        base_url=SANDBOX_URL,
-        key="sandbox",
-        key_exclusive=env.read_bool("SANDBOX_KEY_EXCLUSIVE", False),
-        list_lag=env.read_lag("SANDBOX_LIST_LAG"),
-        daily_cap=env.read_money("SANDBOX_DAILY_CAP"),
-    ),
-}
-MORE_PROVIDERS = env.read_words("MORE_PROVIDERS")
-PROVIDER_ACCOUNTS |= read_more(MORE_PROVIDERS, PROVIDER_ACCOUNTS)
-ALLOWANCES = env.read_allowances(
-    "ALLOWANCES", counted=("mail", *PROVIDER_ACCOUNTS), stored=("storage", "database")
-)
 
 INSTALLED_APPS = [
     "config.staff.StaffConfig",
@@ -225,14 +102,6 @@ SQLITE = {
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
     },
 }
-
-
-# 60 s in workers (0 makes the queue reconnect at every poll); the web process sets 0, since a
-# thread of its own serves each request there.
-CONN_MAX_AGE = env.read_int("CONN_MAX_AGE", 60)
-# The web process alone has a pool: a thousand people who come at once, after a restart say, share
-# these connections instead of asking the server for a thousand.
-DATABASE_POOL = env.read_int("DATABASE_POOL", 0, most=1000)
 
 
 def _database() -> dict:
@@ -321,9 +190,6 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 
-LOG_LEVEL = env.read_choice(
-    "LOG_LEVEL", "WARNING", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
-)
 LOGGING = logs.configure(LOG_LEVEL)
 DEFAULT_EXCEPTION_REPORTER = "config.debug_pages.Reporter"
 DEFAULT_EXCEPTION_REPORTER_FILTER = "config.debug_pages.Filter"

@@ -9,6 +9,7 @@ from config.env.addresses import (
     read_site_url,
     to_ascii_host,
 )
+from config.env.definitions import Help, group
 from config.env.dotenv import load_dotenv, mistyped_names
 from config.env.hosts import bracketed
 from config.env.mail import read_addresses, read_sender
@@ -16,6 +17,7 @@ from config.env.money import read_allowances, read_money, read_prices
 from config.env.values import (
     read_bool,
     read_choice,
+    read_duration,
     read_file,
     read_int,
     read_lag,
@@ -27,7 +29,9 @@ from config.env.values import (
 )
 
 __all__ = [
+    "Help",
     "bracketed",
+    "group",
     "load_dotenv",
     "mistyped_names",
     "read_addresses",
@@ -35,6 +39,7 @@ __all__ = [
     "read_base_url",
     "read_bool",
     "read_choice",
+    "read_duration",
     "read_file",
     "read_host",
     "read_int",

@@ -5,14 +5,16 @@ from ipaddress import ip_address
 
 from django.core.exceptions import ImproperlyConfigured
 
+from config.env.definitions import Help, define
 from config.env.hosts import Address, parse_host, parse_url
 from config.env.values import read_secret, read_str, read_words, shown
 
 WEB = ("http", "https")
 
 
-def read_host(name: str, default: str = "") -> str:
+def read_host(name: str, default: str = "", help: str | Help = "") -> str:
     """A host name or an IP address; an IPv6 address without its brackets."""
+    define(name, "host name or IP address", default, help)
     text = read_str(name, default)
     try:
         return parse_host(text) if text else ""
@@ -32,8 +34,9 @@ def to_ascii_host(name: str, host: str) -> str:
         raise ImproperlyConfigured(f"{name} has a host that nobody can reach: {exc}") from None
 
 
-def read_site_url(name: str) -> str:
+def read_site_url(name: str, help: str | Help = "") -> str:
     """The address of this site: scheme, host and port. It is served at no path."""
+    define(name, "URL without a path", "", help)
     text = read_str(name)
     if not text:
         return ""
@@ -47,16 +50,18 @@ def read_site_url(name: str) -> str:
     return address.origin
 
 
-def read_origins(name: str) -> list[str]:
+def read_origins(name: str, help: str | Help = "") -> list[str]:
     """`https://host:port, ...`: what an address may begin with, and no more than that."""
+    define(name, "list of origins", "", help)
     found = [_parse(name, word, WEB, inner=True) for word in read_words(name)]
     if not all(map(_is_origin, found)):
         raise ImproperlyConfigured(f"{name} must be origins such as https://host:port")
     return list(dict.fromkeys(address.origin for address in found))
 
 
-def read_base_url(name: str, default: str = "") -> str:
+def read_base_url(name: str, default: str = "", help: str | Help = "") -> str:
     """An address that paths are appended to, without a trailing slash, or the empty string."""
+    define(name, "URL", default, help)
     text = read_str(name, default)
     if not text:
         return ""
@@ -66,8 +71,8 @@ def read_base_url(name: str, default: str = "") -> str:
     return address.url.rstrip("/")
 
 
-def read_redis_url(name: str) -> str:
-    text = read_secret(name)
+def read_redis_url(name: str, help: str | Help = "") -> str:
+    text = read_secret(name, help, type="URL")
     if not text:
         return ""
     address = _parse(name, text, ("redis", "rediss"), inner=True)
@@ -77,9 +82,9 @@ def read_redis_url(name: str) -> str:
     return address.url.rstrip("/")
 
 
-def read_secret_url(name: str) -> str:
+def read_secret_url(name: str, help: str | Help = "") -> str:
     """An address that may hold a secret: it is not repeated when it is wrong."""
-    text = read_secret(name)
+    text = read_secret(name, help, type="URL")
     try:
         return _parse(name, text, WEB, inner=True).url if text else ""
     except ImproperlyConfigured:

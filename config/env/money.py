@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from django.core.exceptions import ImproperlyConfigured
 
+from config.env.definitions import Help, define
 from config.env.values import read_str, read_words, shown
 
 LEAST_PRICE = Decimal("0.0001")
@@ -17,8 +18,9 @@ CURRENCY = re.compile(r"[A-Z]{3}")
 BYTES = {"MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
-def read_prices(name: str, default: str) -> dict[str, tuple[Decimal, str]]:
+def read_prices(name: str, default: str, help: str | Help = "") -> dict[str, tuple[Decimal, str]]:
     """`provider:model=5.00 RUB, ...` as {"provider:model": (amount, currency)}."""
+    define(name, "list of `provider:model=5.00 RUB`", default, help)
     prices = {}
     for entry in read_words(name, default):
         model, equals, price = entry.rpartition("=")
@@ -31,10 +33,11 @@ def read_prices(name: str, default: str) -> dict[str, tuple[Decimal, str]]:
 
 
 def read_allowances(
-    name: str, *, counted: Iterable[str], stored: Iterable[str]
+    name: str, help: str | Help = "", *, counted: Iterable[str], stored: Iterable[str]
 ) -> dict[str, tuple[int, str]]:
     """`mail=300/day, storage=5 GB` as {"mail": (300, "day"), "storage": (5_000_000_000, "bytes")}:
     of `counted` so many a day or a month, of `stored` so many bytes."""
+    define(name, "list of allowances", "", help)
     shapes = dict.fromkeys(counted, _allowed_in_time) | dict.fromkeys(stored, _allowed_bytes)
     allowances: dict[str, tuple[int, str]] = {}
     for entry in read_words(name):
@@ -65,8 +68,9 @@ def _allowed_bytes(name: str, said: str) -> tuple[int, str]:
     return most, "bytes"
 
 
-def read_money(name: str) -> tuple[Decimal, str] | None:
+def read_money(name: str, help: str | Help = "") -> tuple[Decimal, str] | None:
     """`500.00 RUB` as (amount, currency); None if it is not set."""
+    define(name, "amount such as `500.00 RUB`", "", help)
     said = read_str(name)
     return _money(name, said, most=MOST_MONEY) if said else None
 

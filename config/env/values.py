@@ -10,12 +10,15 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
+from config.env.definitions import Help, define
+
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"0", "false", "no", "off", ""}
 WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 DECIMAL = re.compile(r"[+-]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})(e[+-]?[0-9]{1,2})?")
 LONGEST_FILE = 2**16
 LONGEST_SHOWN = 80
+UNBOUNDED = 10**9
 
 
 def read_text(name: str, path: Path) -> str:
@@ -45,7 +48,8 @@ KNOWN: set[str] = set()
 """The names that settings were read by in this process."""
 
 
-def read_str(name: str, default: str = "") -> str:
+def read_str(name: str, default: str = "", help: str | Help = "") -> str:
+    define(name, "text", default, help)
     KNOWN.add(name)
     return _checked(name, os.environ.get(name, "").strip()) or default
 
@@ -57,7 +61,8 @@ def _checked(name: str, value: str) -> str:
     return value
 
 
-def read_secret(name: str) -> str:
+def read_secret(name: str, help: str | Help = "", *, type: str = "text") -> str:
+    define(name, type, "", help, is_secret=True)
     path = read_str(f"{name}_FILE")
     if not path:
         return read_str(name)
@@ -74,8 +79,9 @@ def shown(value: str) -> str:
     return repr(value if len(value) <= LONGEST_SHOWN else f"{value[:LONGEST_SHOWN]}…")
 
 
-def read_file(name: str) -> str:
+def read_file(name: str, help: str | Help = "") -> str:
     """The path of a file that can be read, or the empty string."""
+    define(name, "path of a file", "", help)
     file = read_str(name)
     try:
         if file and Path(file).exists() and not Path(file).is_file():
@@ -87,7 +93,8 @@ def read_file(name: str) -> str:
     return file
 
 
-def read_bool(name: str, default: bool) -> bool:
+def read_bool(name: str, default: bool, help: str | Help = "") -> bool:
+    define(name, "`yes` or `no`", default, help)
     KNOWN.add(name)
     if name not in os.environ:
         return default
@@ -99,7 +106,10 @@ def read_bool(name: str, default: bool) -> bool:
     raise ImproperlyConfigured(f"{name} must be yes or no, not {shown(word)}")
 
 
-def read_int(name: str, default: int, *, least: int = 0, most: int = 10**9) -> int:
+def read_int(
+    name: str, default: int, help: str | Help = "", *, least: int = 0, most: int = UNBOUNDED
+) -> int:
+    define(name, _describe_range(least, most), default, help)
     text = read_str(name, str(default))
     if not WHOLE.fullmatch(text):
         raise ImproperlyConfigured(f"{name} must be a whole number, not {shown(text)}")
@@ -109,7 +119,16 @@ def read_int(name: str, default: int, *, least: int = 0, most: int = 10**9) -> i
     return value
 
 
-def read_seconds(name: str, default: float, *, least: float = 0.01, most: float = 1e8) -> float:
+def _describe_range(least: int, most: int) -> str:
+    if most == UNBOUNDED:
+        return f"whole number, at least {least}"
+    return f"whole number, {least} to {most}"
+
+
+def read_seconds(
+    name: str, default: float, help: str | Help = "", *, least: float = 0.01, most: float = 1e8
+) -> float:
+    define(name, "seconds", default, help)
     text = read_str(name, str(default))
     if not DECIMAL.fullmatch(text):
         raise ImproperlyConfigured(f"{name} must be a number of seconds, not {shown(text)}")
@@ -121,13 +140,21 @@ def read_seconds(name: str, default: float, *, least: float = 0.01, most: float 
     return value
 
 
-def read_lag(name: str) -> timedelta | None:
+def read_duration(
+    name: str, default: float, help: str | Help = "", *, least: float = 0.01
+) -> timedelta:
+    return timedelta(seconds=read_seconds(name, default, help, least=least))
+
+
+def read_lag(name: str, help: str | Help = "") -> timedelta | None:
     """Seconds; None if it is not set, since then the lag is not known."""
+    define(name, "seconds", None, help)
     return timedelta(seconds=read_seconds(name, 0)) if read_str(name) else None
 
 
-def read_choice(name: str, default: str, choices: tuple[str, ...]) -> str:
+def read_choice(name: str, default: str, choices: tuple[str, ...], help: str | Help = "") -> str:
     """One of a few words, which are upper case here and may be written in any."""
+    define(name, ", ".join(f"`{choice}`" for choice in choices), default, help)
     value = read_str(name, default).upper()
     if value not in choices:
         raise ImproperlyConfigured(
@@ -136,10 +163,12 @@ def read_choice(name: str, default: str, choices: tuple[str, ...]) -> str:
     return value
 
 
-def read_words(name: str, default: str = "") -> list[str]:
+def read_words(name: str, default: str = "", help: str | Help = "") -> list[str]:
+    define(name, "list, separated by commas", default, help)
     return [word.strip() for word in read_str(name, default).split(",") if word.strip()]
 
 
-def read_models(name: str, default: str = "") -> list[str]:
+def read_models(name: str, default: str = "", help: str | Help = "") -> list[str]:
     """`provider:model, ...`, without duplicates, in the order given."""
+    define(name, "list of `provider:model`", default, help)
     return list(dict.fromkeys(read_words(name, default)))

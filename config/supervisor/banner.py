@@ -11,6 +11,7 @@ from django.db import connection
 
 from config.env import bracketed
 from config.supervisor.children import runs_sandbox
+from providers.adapters import registry
 
 ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 # Machines without IPv6 names know localhost as 127.0.0.1 alone, so ::1 is printed as it is.
@@ -63,7 +64,7 @@ def sandbox_line() -> str:
     if not runs_sandbox():
         return "off"
     if all(model.startswith("sandbox:") for model in settings.IMAGE_MODELS):
-        why = "" if settings.POLZA_API_KEY else "no provider key is set: "
+        why = "" if registry.has_key() else "no provider key is set: "
         return f"{settings.SANDBOX_URL} ({why}pictures are test pictures)"
     return settings.SANDBOX_URL
 

@@ -11,7 +11,7 @@ from django.contrib.auth import get_user_model
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from providers.adapters.registry import offers
+from providers.adapters.registry import (has_key, list_key_settings, offers)
 
 LOOPBACK = {"127.0.0.1", "::1"}
 LOCAL_NAMES = {"localhost", "127.0.0.1", "::1"}
@@ -27,9 +27,10 @@ def missing_for(request: HttpRequest) -> list[str]:
     says = []
     if not offers():
         says.append(_("No model is offered: name one in IMAGE_MODELS and start again."))
-    elif not settings.POLZA_API_KEY:
+    elif not has_key():
         says.append(
-            _("No provider key is set, so pictures are test pictures: set POLZA_API_KEY in .env.")
+            _("No provider key is set, so pictures are test pictures: set %(names)s in .env.")
+            % {"names": " or ".join(list_key_settings())}
         )
     if not is_staff and not _has_staff():
         says.append(

@@ -4,13 +4,12 @@ without the quota pays no query."""
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
 from jobs.words.sentences import refusal_in_words
-from providers.adapters.registry import is_sandbox, offers
+from providers.adapters.registry import (has_key, is_sandbox, offers)
 from quotas import ledger
 from quotas.ledger import Balance
 from quotas.models import Account, Kind
@@ -61,7 +60,7 @@ def site(request: HttpRequest) -> dict[str, object]:
         "quota": SimpleLazyObject(lambda: quota_of(request.account)),  # type: ignore[attr-defined]
         "makes_test_pictures": makes_test_pictures(),
         "theme": theme_of(request),
-        "has_provider_key": bool(settings.POLZA_API_KEY),
+        "has_provider_key": has_key(),
     }
 
 

@@ -11,6 +11,33 @@ from decimal import Decimal
 
 
 @dataclass(frozen=True)
+class Company:
+    """Defaults of the account at one company. Settings read them before any model is loaded."""
+
+    title: str
+    base_url: str
+    model: str
+    price: str
+
+
+# By the name of the adapter, which is also that of the account.
+COMPANIES = {
+    "polza": Company(
+        title="Polza",
+        base_url="https://polza.ai/api",
+        model="google/gemini-2.5-flash-image",
+        price="5.00 RUB",
+    ),
+}
+SANDBOX = Company(title="the sandbox", base_url="", model="test-picture", price="5.00 RUB")
+
+
+def setting_name(account: str, setting: str) -> str:
+    """Such as POLZA_API_KEY."""
+    return f"{account.upper().replace('-', '_')}_{setting}"
+
+
+@dataclass(frozen=True)
 class ProviderAccount:
     name: str
     adapter: str

@@ -8,6 +8,7 @@ from functools import cache
 from django.conf import settings
 from django.core.signals import setting_changed
 
+from providers.adapters.accounts import (COMPANIES, setting_name)
 from providers.adapters.base import Provider
 from providers.adapters.polza.adapter import Polza
 from providers.adapters.sandbox import SandboxPolza
@@ -51,6 +52,16 @@ def uses_sandbox() -> bool:
 def is_sandbox(provider: str) -> bool:
     account = settings.PROVIDER_ACCOUNTS.get(provider)
     return account is not None and account.adapter == "sandbox"
+
+
+def has_key() -> bool:
+    """Whether any company's account has a key, so that pictures are real."""
+    return any(a.key and a.adapter != "sandbox" for a in settings.PROVIDER_ACCOUNTS.values())
+
+
+def list_key_settings() -> list[str]:
+    """The settings that take the key of a company."""
+    return [setting_name(name, "API_KEY") for name in COMPANIES]
 
 
 ADAPTERS: dict[str, Callable[..., Provider]] = {
