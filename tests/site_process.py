@@ -14,13 +14,14 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TypeVar
 
 import psutil
 
+from config import constants
 from tests import prepared
 from tests.ports import free_port
 
@@ -39,6 +40,12 @@ def wait_until(condition: Callable[[], T], *, seconds: float = 60, every: float 
         time.sleep(every)
 
 
+def find_settings_module(settings: Mapping[str, str]) -> str:
+    """The product's settings, unless one of its constants is replaced."""
+    names = {name for name in vars(constants) if name.isupper()}
+    return "tests.scaled" if names & settings.keys() else "config.settings"
+
+
 class Site:
     """Settings are given as they stand in the environment, over defaults made for a test.
 
@@ -55,7 +62,7 @@ class Site:
             "SANDBOX_PORT": str(free_port()),
             # It names the queue: of two sites with one key each would take the other's work.
             "SECRET_KEY": secrets.token_hex(32),
-            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "DJANGO_SETTINGS_MODULE": find_settings_module(settings),
             "DATABASE_URL": "",
             "REDIS_URL": "",
             "PUBLIC_URL": "",

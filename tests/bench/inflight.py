@@ -95,7 +95,7 @@ def prepare(folder: Path) -> None:
         "SANDBOX_PORT": str(free_port()),
         "SANDBOX_SECONDS": str(SECONDS),
         "DATABASE_URL": f"sqlite:///{folder}/bench.sqlite3",
-        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DJANGO_SETTINGS_MODULE": "tests.scaled",
     }
     subprocess.run([sys.executable, "manage.py", "migrate", "-v0"], cwd=ROOT, check=True)
     django.setup()

@@ -101,7 +101,6 @@ def test_an_address_that_nobody_can_use_is_refused_in_one_line(tmp_path, public_
         ("HOST", "2001:0db8::0005", "2001:db8::5"),
         ("HOST", "LOCALHOST", "localhost"),
         ("HOST", "студия.рф", "xn--d1aizef8e.xn--p1ai"),
-        ("POLZA_BASE_URL", "https://шлюз.рф/api/", "https://xn--g1ah2bza.xn--p1ai/api"),
         ("SANDBOX_URL", "http://[::1]:8001", "http://[::1]:8001"),
         ("SANDBOX_URL", "http://my_sandbox:8001", "http://my_sandbox:8001"),
         ("RESULT_ORIGINS", "http://файлы.рф:80/", ["http://xn--80asg7a0b.xn--p1ai"]),
@@ -117,6 +116,11 @@ def test_an_address_that_nobody_can_use_is_refused_in_one_line(tmp_path, public_
 def test_every_other_address_is_read_alike(tmp_path, setting, value, read):
     sender = {"DEFAULT_FROM_EMAIL": "studio@example.org"} if setting == "EMAIL_HOST" else {}
     assert read_settings(tmp_path, **{setting: value}, **sender)[setting] == read
+
+
+def test_the_address_of_a_provider_is_read_alike(tmp_path):
+    accounts = read_settings(tmp_path, POLZA_BASE_URL="https://шлюз.рф/api/")["PROVIDER_ACCOUNTS"]
+    assert accounts["polza"].base_url == "https://xn--g1ah2bza.xn--p1ai/api"
 
 
 @pytest.mark.parametrize(

@@ -184,11 +184,6 @@ def test_a_key_that_no_header_carries_is_refused(settings):
     assert ids(checks.check_providers()) == ["counterfoil.E007"]
 
 
-def test_a_certificate_without_its_key_is_refused(settings):
-    settings.SANDBOX_CERTFILE = "cert.pem"
-    assert ids(checks.check_providers()) == ["counterfoil.E008"]
-
-
 @pytest.mark.parametrize("name", ["LOST_RETENTION", "RESULT_RETENTION"])
 def test_a_call_is_not_given_up_before_it_is_in_doubt(settings, name):
     setattr(settings, name, settings.CALL_DEADLINE / 2)

@@ -14,7 +14,7 @@ from tests.ports import free_port
 
 INHERITED = ("PATH", "HOME", "LANG", "VIRTUAL_ENV")
 # Set, though empty: a set-up's own .env must not reach the drill.
-NOT_OURS = ("POLZA_API_KEY", "EMAIL_HOST", "MORE_PROVIDERS", "SANDBOX_CERTFILE", "SANDBOX_KEYFILE")
+NOT_OURS = ("POLZA_API_KEY", "EMAIL_HOST", "MORE_PROVIDERS")
 
 
 class House:

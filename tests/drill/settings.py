@@ -1,6 +1,6 @@
-"""The settings of a site in a drill: the usual ones, and an app that replaces its clock."""
+"""The settings of a site in a drill: those of a test, and an app that replaces its clock."""
 
-from config.settings import *  # noqa: F403
-from config.settings import INSTALLED_APPS
+from tests.scaled import *  # noqa: F403
+from tests.scaled import INSTALLED_APPS
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.drill"]

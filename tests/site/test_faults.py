@@ -13,6 +13,7 @@ import requests
 import trustme
 
 from tests.fault_ends import EXPECTED_FAULTS, ExpectedFault, expect
+from tests.ports import free_port
 from tests.site_orders import Desk
 from tests.site_process import Site
 
@@ -61,7 +62,10 @@ def with_certificate(folder) -> dict[str, str]:
     authority.cert_pem.write_to_path(folder / "ca.pem")
     certificate.private_key_pem.write_to_path(folder / "key.pem")
     certificate.cert_chain_pems[0].write_to_path(folder / "cert.pem")
+    port = str(free_port())
     return {
+        "SANDBOX_PORT": port,
+        "SANDBOX_URL": f"https://127.0.0.1:{port}",
         "SANDBOX_CERTFILE": str(folder / "cert.pem"),
         "SANDBOX_KEYFILE": str(folder / "key.pem"),
         "PROVIDER_CA_BUNDLE": str(folder / "ca.pem"),

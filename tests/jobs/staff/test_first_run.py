@@ -4,6 +4,7 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from tests import rows
+from tests.configured import set_provider_key
 from tests.jobs.conftest import HTMX, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
@@ -61,7 +62,7 @@ def test_staff_who_may_no_longer_sign_in_are_none(client, staff):
 
 
 def test_a_site_that_is_set_up_says_nothing(staff_client, settings):
-    settings.POLZA_API_KEY = "key"
+    set_provider_key(settings, "key")
     assert "For the operator" not in text_of(staff_client.get("/"))
 
 

@@ -8,6 +8,7 @@ from jobs import outcomes
 from jobs.core.models import Job
 from quotas.models import Grant
 from tests import rows
+from tests.configured import set_provider_key
 from tests.jobs.conftest import HTMX, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
@@ -92,7 +93,7 @@ def test_site_without_a_key_says_what_it_makes(client):
 
 
 def test_sandbox_beside_a_key_is_called_the_sandbox(client, settings):
-    settings.POLZA_API_KEY = "a key"
+    set_provider_key(settings, "a key")
     text = text_of(client.get("/gallery"))
     assert "The sandbox is the provider here" in text
     assert "a key" not in text
