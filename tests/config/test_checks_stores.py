@@ -47,7 +47,9 @@ def test_half_a_login_for_mail_is_refused(settings, user, word):
 
 def test_a_key_with_a_blank_in_it_is_refused(settings):
     """Such as one that was pasted with the word `Bearer`."""
-    settings.PROVIDER_ACCOUNTS |= read_more(["second=polza"], settings.PROVIDER_ACCOUNTS)
+    settings.PROVIDER_ACCOUNTS = settings.PROVIDER_ACCOUNTS | read_more(
+        ["second=polza"], settings.PROVIDER_ACCOUNTS
+    )
     object.__setattr__(settings.PROVIDER_ACCOUNTS["second"], "key", "Bearer hunter2")
     [found] = checks.check_providers()
     assert found.id == "counterfoil.E007"
