@@ -6,7 +6,7 @@ from dataclasses import replace
 from django.core.exceptions import ImproperlyConfigured
 
 from config import env
-from providers.adapters.accounts import (COMPANIES, Company, ProviderAccount, SANDBOX, setting_name)
+from providers.adapters.accounts import COMPANIES, SANDBOX, Company, ProviderAccount, setting_name
 
 # ALLOWANCES has entries of these names, next to those of accounts.
 RESERVED = ("mail", "storage", "database")

@@ -11,7 +11,7 @@ from django.contrib.auth import get_user_model
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from providers.adapters.registry import (has_key, list_key_settings, offers)
+from providers.adapters.registry import has_key, list_key_settings, offers
 
 LOOPBACK = {"127.0.0.1", "::1"}
 LOCAL_NAMES = {"localhost", "127.0.0.1", "::1"}

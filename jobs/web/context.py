@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
 from jobs.words.sentences import refusal_in_words
-from providers.adapters.registry import (has_key, is_sandbox, offers)
+from providers.adapters.registry import has_key, is_sandbox, offers
 from quotas import ledger
 from quotas.ledger import Balance
 from quotas.models import Account, Kind

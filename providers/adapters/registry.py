@@ -8,7 +8,7 @@ from functools import cache
 from django.conf import settings
 from django.core.signals import setting_changed
 
-from providers.adapters.accounts import (COMPANIES, setting_name)
+from providers.adapters.accounts import COMPANIES, setting_name
 from providers.adapters.base import Provider
 from providers.adapters.polza.adapter import Polza
 from providers.adapters.sandbox import SandboxPolza
