@@ -6,7 +6,9 @@ from pathlib import Path
 
 
 def parts() -> list[str]:
-    return sorted(file.stem for file in Path(__file__).parent.glob("[a-z]*.py"))
+    """`fill` measures nothing: it writes into the site's own database."""
+    files = Path(__file__).parent.glob("[a-z]*.py")
+    return sorted(file.stem for file in files if file.stem != "fill")
 
 
 def main() -> None:

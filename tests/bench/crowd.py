@@ -22,15 +22,16 @@ from pathlib import Path
 
 from config.supervisor import open_files
 from tests import databases
+from tests.bench._size import choose
 from tests.bench.live import Client, Driver, a_database, until
 from tests.site_process import ROOT
 from tests.web_process import Web, web_process
 
-LIVE = 1_000
-UNFINISHED = 8_400
+LIVE = choose(1_000, 10)
+UNFINISHED = choose(8_400, 20)
 PEOPLE = 4
 PAUSE = 0.05
-LOOKS_FOR = float(os.environ.get("SECONDS", "30"))
+LOOKS_FOR = float(os.environ.get("SECONDS") or choose("30", "1"))
 UNANSWERED = 30.0
 # Seconds after which a connection that the site closed comes again.
 AGAIN = 30
@@ -38,7 +39,7 @@ AGAIN = 30
 
 def main() -> None:
     open_files.raise_limit()
-    for vendor in os.environ.get("VENDORS", "sqlite,postgresql").split(","):
+    for vendor in (os.environ.get("VENDORS") or choose("sqlite,postgresql", "sqlite")).split(","):
         with tempfile.TemporaryDirectory() as folder, ExitStack() as house:
             database = a_database(vendor, Path(folder), house)
             databases.migrate(database, Path(folder))

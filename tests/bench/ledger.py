@@ -1,5 +1,6 @@
 """What a reservation costs by seats held, against other ways to write it, and under contention.
 
+Last come four ways side by side, each by four processes on forty accounts (`_reservers`).
 Everything is measured within one run on one machine, so the ratios say more than the times. The
 account has twenty full days behind it. SQLite is measured in a file, PostgreSQL where
 TEST_DATABASE_URL (or the usual address) answers.
@@ -17,15 +18,22 @@ from pathlib import Path
 
 import psycopg
 
+from tests.bench._size import choose, inherited
 from tests.databases import ROOT, Database, migrate, postgres_copy
 
 POSTGRES = "postgres://postgres@127.0.0.1:5432/test"
 NOW = datetime(2026, 3, 14, 12, tzinfo=UTC)
-SLOTS = 1000
-HELD = (0, 20, 500, 999)
-DAYS_BEFORE = 20
-TIMES = 60
+SLOTS = choose(1000, 20)
+HELD = choose((0, 20, 500, 999), (0, 19))
+DAYS_BEFORE = choose(20, 1)
+TIMES = choose(60, 2)
 RIVALS = ("held seat against held seat", "index condition spelled otherwise")
+WAYS = {
+    "ours": "ours",
+    "seat": "the bare seat",
+    "counter": "counter and attempt",
+    "count": "count form",
+}
 
 
 def main() -> None:
@@ -57,12 +65,23 @@ def report(database: Database, folder: Path) -> None:
     tries = sum(answer["tries"] for answer in answers)
     granted = sum(len(answer["granted"]) for answer in answers)
     rate = tries / (time.monotonic() - began)
-    print(f"  8 processes: {tries} tries, {granted} of 400 seats granted, {rate:.0f} tries/s\n")
+    print(f"  8 processes: {tries} tries, {granted} seats granted, {rate:.0f} tries/s")
+    print_ways(run(database, folder, "tests.bench._reservers"))
+
+
+def print_ways(ways: dict) -> None:
+    rates = {name: way["seats"] / way["seconds"] for name, way in ways.items()}
+    print(f"  {'4 processes':<22}{'seats':>7}{'seats/s':>9}{'of the seat':>13}{'oversold':>10}")
+    for name, label in WAYS.items():
+        ratio = rates[name] / rates["seat"]
+        numbers = f"{rates[name]:>9.0f}{ratio:>13.2f}{ways[name]['oversold']:>10}"
+        print(f"  {label:<22}{ways[name]['seats']:>7}{numbers}")
+    print(flush=True)
 
 
 def run(database: Database, folder: Path, *module: str):
     command = [sys.executable, "-m", *module]
-    environment = database.environment(folder)
+    environment = database.environment(folder) | inherited()
     done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)
 
@@ -89,16 +108,19 @@ def measure() -> dict:
 
 def median_reserve(held: int) -> float:
     """Milliseconds of the statement alone, without the commit."""
-    from django.db import transaction
+    from django.db import connection, transaction
 
     from quotas import ledger
 
     account, day = make_account(held), ledger.utc_day(NOW)
+    values = ledger._parameters(account, "image", day)
+    values["now"] = connection.ops.adapt_datetimefield_value(NOW)
     taken = []
     for _ in range(TIMES):
-        with transaction.atomic():
+        with transaction.atomic(), connection.cursor() as cursor:
             began = time.perf_counter()
-            ledger._insert_lowest_free_seat(account, "image", day, NOW)
+            cursor.execute(ledger.RESERVE_SQL, values)
+            cursor.fetchone()
             taken.append(time.perf_counter() - began)
             transaction.set_rollback(True)
     return statistics.median(taken) * 1000

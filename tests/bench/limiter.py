@@ -16,14 +16,15 @@ from pathlib import Path
 
 import psutil
 
+from tests.bench._size import choose
 from tests.databases import Database, migrate
 from tests.site_process import free_port
 
 REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/5")
-ROUNDS = 600
+ROUNDS = choose(600, 3)
 # Each comes seldom enough to be let through.
 PEOPLE = 50
-KEYS = 1_000_000
+KEYS = choose(1_000_000, 1000)
 
 
 def main() -> None:

@@ -25,14 +25,16 @@ import psutil
 
 from config.supervisor.children import SERVER_OPTIONS
 from tests import databases
+from tests.bench._size import choose
 from tests.bench.inflight import end
 from tests.site_process import ROOT, free_port, wait_until
 
-COUNTS = (10, 100, 1000)
+COUNTS = choose((10, 100, 1000), (10,))
 JOBS = 10
-EVENTS = 100
+EVENTS = choose(100, 4)
 EVERY = 0.1
-BROADCASTS = 20
+BROADCASTS = choose(20, 1)
+VENDORS = choose(("sqlite", "postgresql"), ("sqlite",))
 POSTGRES = os.environ.get("TEST_DATABASE_URL", "postgres://postgres@127.0.0.1:5432/test")
 SERVERS = {
     "granian": ("-m", "granian", *SERVER_OPTIONS, "--host", "127.0.0.1", "--port"),
@@ -46,7 +48,7 @@ SERVERS = {
 
 def main() -> None:
     for server in os.environ.get("SERVERS", "granian").split(","):
-        for vendor in ("sqlite", "postgresql"):
+        for vendor in VENDORS:
             measure(server, vendor)
 
 

@@ -24,11 +24,12 @@ from quotas.alerts import close_alert, open_alert  # noqa: E402
 from quotas.ledger import Refused, reserve, settle, utc_day  # noqa: E402
 from quotas.models import Account, AlertKind, Allowance, Attempt, Grant, Plan  # noqa: E402
 from quotas.states import AttemptState  # noqa: E402
+from tests.bench._size import choose  # noqa: E402
 
 NOW = datetime(2026, 3, 14, 12, tzinfo=UTC)
 PROCESSES = 8
-ACCOUNTS = 20
-TRIES = 400
+ACCOUNTS = choose(20, 2)
+TRIES = choose(400, 16)
 SLOTS = 20
 ROUNDS = 90
 TRIES_A_ROUND = 15
@@ -69,7 +70,7 @@ def run_together(*works) -> list:
 
 
 def make_plan(slots: int) -> Plan:
-    plan = Plan.objects.create(name=f"plan of {slots}")
+    plan = Plan.objects.create(name=f"plan {Plan.objects.count()} of {slots}")
     Allowance.objects.create(plan=plan, kind="image", slots=slots)
     return plan
 
