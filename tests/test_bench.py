@@ -20,10 +20,10 @@ TABLES = {
         "a call # # # #",
     ],
     "crowd": [
-        "alone # pages, 0 unanswered , p50 # p99 # max # s",
-        "10 live pages # pages, 0 unanswered , p50 # p99 # max # s",
-        "and 20 unfinished bodies # pages, 0 unanswered , p50 # p99 # max # s",
-        "live pages: 10 of 10 open, 0 heard nothing of # changes",
+        "alone # pages, # unanswered , p50 # p99 # max # s",
+        "10 live pages # pages, # unanswered , p50 # p99 # max # s",
+        "and 20 unfinished bodies # pages, # unanswered , p50 # p99 # max # s",
+        "live pages: 10 of 10 open, # heard nothing of # changes",
     ],
     "inflight": [
         "2 generations of 4 s",

@@ -89,7 +89,7 @@ PAGES = {
 
 
 def main() -> None:
-    rows = int(os.environ.get("ROWS") or choose(ROWS, 2000))
+    rows = int(os.environ.get("ROWS") or choose(ROWS, 5000))
     with tempfile.TemporaryDirectory() as folder:
         report(Database("sqlite", f"sqlite:///{folder}/admin.sqlite3"), Path(folder), rows)
         if "postgresql" not in VENDORS:
