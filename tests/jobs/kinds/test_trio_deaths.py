@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from tests import databases
 from tests.jobs.kinds.trio_process import PROVIDERS, Book
 
 POINTS = (
@@ -21,76 +22,91 @@ POINTS = (
 )
 # Where a death leaves a doubt: how often the request was executed.
 DOUBT = {"call_committed": 0, "submit_answered": 1}
-ORDERS = {"later": "first,second,third", "at_once": "third,first,second"}
-"""Which kind of provider is the first to be sent to, and so the one whose sender dies."""
-CASES = [(point, "later") for point in POINTS] + [(point, "at_once") for point in POINTS[1:5]]
-ENDINGS = {"ready", "failed", "given_up", "cancelled"}
+# The provider of the first part is the first to be sent to, and so the one whose sender dies.
+LATER, AT_ONCE = ("first", "second", "third"), ("third", "first", "second")
+CASES = [(point, LATER) for point in POINTS] + [(point, AT_ONCE) for point in POINTS[1:5]]
+ENDINGS = {"ready", "failed", "cancelled"}
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def database(request):
-    return request.getfixturevalue(f"{request.param}_database")
+class Workers:
+    """One process after another on one database, each later by its clock than the one before."""
 
-
-@pytest.fixture
-def work(database, tmp_path):
-    def run(*, kill_at: str = "", order: str = "later", shift: float = 0):
-        fault = tmp_path / "fault"
-        if kill_at:
-            fault.write_text(f"{kill_at}:kill")
-        environment = database.environment(tmp_path) | {
-            "COUNTERFOIL_FAULTPOINT_FILE": str(fault),
-            "TRIO_PARTS": ORDERS[order],
-        }
-        return subprocess.run(
-            [sys.executable, "-m", "tests.jobs.kinds.trio_process", str(tmp_path), str(shift)],
-            env=environment,
-            capture_output=True,
+    def __init__(self, database: databases.Database, folder) -> None:
+        self.folder, self.shift = folder, 0.0
+        self.fault = folder / "fault"
+        self.child = subprocess.Popen(
+            [sys.executable, "-m", "tests.jobs.kinds.trio_process", str(folder)],
+            env=database.environment(folder) | {"COUNTERFOIL_FAULTPOINT_FILE": str(self.fault)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             text=True,
-            timeout=300,
-            check=False,
         )
 
-    return run
+    def run(self, command: str, *parts: str, kill_at: str = "") -> dict:
+        if kill_at:
+            self.fault.write_text(f"{kill_at}:kill")
+        assert self.child.stdin
+        assert self.child.stdout
+        self.child.stdin.write(f"{command} {self.shift} {','.join(parts)}\n")
+        self.child.stdin.flush()
+        ran = json.loads(self.child.stdout.readline())
+        # A lease of the one that died has lapsed by then.
+        self.shift = ran["end"]["shift"] if ran["end"] else self.shift + 3600
+        return ran
+
+    def executed(self, job: str) -> dict[str, int]:
+        """How often each part was executed, by the providers' own books."""
+        works = [work for name in PROVIDERS for work in Book(self.folder, name).works()]
+        return {part: works.count(f"trio:{job}:{part}") for part in LATER}
+
+    def close(self) -> None:
+        self.child.kill()
+        self.child.communicate()
 
 
-@pytest.fixture
-def executed(tmp_path):
-    """How often each part was executed, by the providers' own books."""
+@pytest.fixture(
+    scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+)
+def workers(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trio")
+    if request.param == "sqlite":
+        template = request.getfixturevalue("migrated_sqlite")
+        found = Workers(databases.copy_sqlite(template, folder), folder)
+        yield found
+        found.close()
+        return
+    server = request.getfixturevalue("postgres_url")
+    template = request.getfixturevalue("migrated_postgres").url.rpartition("/")[2]
+    with databases.postgres_copy(server, template) as database:
+        found = Workers(database, folder)
+        yield found
+        found.close()
 
-    def count() -> dict[str, int]:
-        works = [work for name in PROVIDERS for work in Book(tmp_path, name).works()]
-        parts = [work.rpartition(":")[2] for work in works]
-        return {part: parts.count(part) for part in ("first", "second", "third")}
 
-    return count
-
-
-def test_undisturbed_each_work_is_paid_once_and_the_job_is_settled_once(work, executed):
-    ran = work()
-    assert ran.returncode == 0, ran.stderr
-    end = json.loads(ran.stdout)
-    assert executed() == {"first": 1, "second": 1, "third": 1}
-    assert (end["state"], end["attempt"], end["held"]) == ("ready", "success", 1)
+def test_undisturbed_each_work_is_paid_once_and_the_job_is_settled_once(workers):
+    ran = workers.run("place", *LATER)
+    assert ran["code"] == 0
+    end = ran["end"]
+    assert workers.executed(end["job"]) == {"first": 1, "second": 1, "third": 1}
+    assert (end["state"], end["attempt"]) == ("ready", "success")
     assert [name for name in end["events"] if name in ENDINGS] == ["ready"]
     assert end["violations"] == []
 
 
-@pytest.mark.parametrize(("point", "order"), CASES)
-def test_a_death_at_any_point_pays_at_most_once_and_settles_once(work, executed, point, order):
-    died = work(kill_at=point, order=order)
-    assert died.returncode == -9, died.stderr
-    ran = work(order=order, shift=3600)
-    assert ran.returncode == 0, ran.stderr
-    end = json.loads(ran.stdout)
-    dying = ORDERS[order].split(",")[0]
-    times = {"first": 1, "second": 1, "third": 1}
+@pytest.mark.parametrize(("point", "parts"), CASES)
+def test_a_death_at_any_point_pays_at_most_once_and_settles_once(workers, point, parts):
+    assert workers.run("place", *parts, kill_at=point)["code"] == -9
+    ran = workers.run("work")
+    assert ran["code"] == 0
+    end = ran["end"]
+    times = dict.fromkeys(LATER, 1)
     if point in DOUBT:
-        times[dying] = DOUBT[point]
-    assert executed() == times
+        times[parts[0]] = DOUBT[point]
+    assert workers.executed(end["job"]) == times
     states = dict(end["calls"])
     assert len(end["calls"]) == len(states) == 3
-    assert states[dying] == ("given_up" if point in DOUBT else "succeeded")
-    assert (end["state"], end["attempt"], end["held"]) == ("ready", "success", 1)
-    assert [name for name in end["events"] if name in ENDINGS - {"given_up"}] == ["ready"]
+    assert states[parts[0]] == ("given_up" if point in DOUBT else "succeeded")
+    assert (end["state"], end["attempt"]) == ("ready", "success")
+    assert end["held"] == end["jobs"]
+    assert [name for name in end["events"] if name in ENDINGS] == ["ready"]
     assert end["violations"] == []

@@ -1,11 +1,12 @@
-"""One process that is worker and ticker at once, for the jobs of `tests.jobs.kinds.trio`.
+"""Processes that are worker and ticker at once, for the jobs of `tests.jobs.kinds.trio`. Each line
+of the input is one: it orders a job or goes on with those that are open, and may be killed at any
+fault point. The answer is its exit code, with what it reports.
 
-It orders, runs what is due, polls, and may be killed at any fault point.
-    python -m tests.jobs.kinds.trio_process FOLDER SHIFT
+    python -m tests.jobs.kinds.trio_process FOLDER
+    place SHIFT PARTS      work SHIFT
 
-It works until the job has ended, `SHIFT` seconds ahead of the clock and a minute more each round,
-so that deadlines and retention pass. The providers are files of FOLDER: what was executed there
-outlives the process.
+`SHIFT` is how many seconds its clock is ahead; each round moves it on, so that deadlines and
+retention pass. The providers are files of FOLDER: what was executed there outlives a process.
 """
 
 import json
@@ -123,22 +124,39 @@ class Clock:
         timezone.now = lambda: self.real() + self.shift
 
 
-def main(folder: Path, shift: timedelta) -> None:
-    from django.db import connection
+def main(folder: Path) -> None:
+    """Forks for each line: Django is imported once."""
+    for line in sys.stdin:
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reader)
+            with os.fdopen(writer, "w") as out:
+                out.write(json.dumps(run(folder, *line.split())))
+            os._exit(0)
+        os.close(writer)
+        with os.fdopen(reader) as pipe:
+            said = pipe.read()
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        print(json.dumps({"code": code, "end": json.loads(said) if said else None}), flush=True)
 
+
+def run(folder: Path, command: str, shift: str, parts: str = "") -> dict:
+    """Until no job is open."""
     from jobs.core.models import Job
 
-    clock = Clock(shift)
+    clock = Clock(timedelta(seconds=float(shift)))
     install(folder)
-    job = Job.objects.first() or place()
+    if command == "place":
+        place(parts.split(","))
     for _ in range(ROUNDS):
-        job.refresh_from_db()
-        if job.ended_at:
+        open_jobs = list(Job.objects.open())
+        if not open_jobs:
             break
         work()
-        clock.shift += STEP if Job.objects.get(pk=job.pk).state != "in_doubt" else LONG_STEP
-    print(json.dumps(report(job)), flush=True)
-    connection.close()
+        clock.shift += LONG_STEP if open_jobs[0].state == "in_doubt" else STEP
+    job = Job.objects.order_by("-created_at").first()
+    return report(job) | {"shift": clock.shift.total_seconds()}
 
 
 def report(job) -> dict:
@@ -150,18 +168,20 @@ def report(job) -> dict:
     from quotas.models import Attempt
 
     job = Job.objects.select_related("attempt").get(pk=job.pk)
-    calls = Call.objects.order_by("pk").values_list("work", "state")
+    calls = Call.objects.filter(work__contains=job.pk).order_by("pk")
     return {
         "state": job.state,
         "attempt": job.attempt.state,
         "held": Attempt.objects.filter(state__in=["pending", "success"]).count(),
-        "calls": [[work.rpartition(":")[2], state] for work, state in calls],
+        "jobs": Job.objects.count(),
+        "job": str(job.pk),
+        "calls": [[call.work.rpartition(":")[2], call.state] for call in calls],
         "events": list(job.events.order_by("pk").values_list("name", flat=True)),
         "violations": sorted({found.check for found in audit.violations(timezone.now())}),
     }
 
 
-def place():
+def place(parts: list[str]) -> None:
     from django.utils import timezone
 
     from quotas import accounts
@@ -169,8 +189,7 @@ def place():
 
     now = timezone.now()
     account = accounts.ensure_saved(accounts.account_named(accounts.OPERATOR), now=now)
-    parts = os.environ.get("TRIO_PARTS", "first,second,third").split(",")
-    return trio.order(account, now, parts)
+    trio.order(account, now, parts)
 
 
 def work() -> None:
@@ -196,4 +215,4 @@ if __name__ == "__main__":
     import django
 
     django.setup()
-    main(Path(sys.argv[1]), timedelta(seconds=float(sys.argv[2])))
+    main(Path(sys.argv[1]))
