@@ -12,12 +12,12 @@ from decimal import Decimal
 from django.db import transaction
 from PIL import Image
 
-from jobs import outcomes, owner_actions
+from jobs import outcomes
 from jobs.core import leases, transitions, works
 from jobs.core.models import Job
 from jobs.core.states import JobState
 from jobs.engine import incoming
-from jobs.pictures import follow, storing, unread
+from jobs.pictures import follow, owner_actions, storing, unread
 from jobs.pictures.orders import PictureOrder, order_picture
 from jobs.pictures.saving import picture_of
 from jobs.processes import ticker

@@ -27,6 +27,8 @@ ENTRANCES = {
     "templatetags",
     "web",
 }
+# What makes a job, from the ground up: none imports a later one.
+LAYERS = ("core", "settling", "followers", "outcomes", "pictures", "kinds", "engine")
 # What everything in a room stands on.
 GROUND = {"models", "states"}
 # The one file that moves a thing from state to state, and what it must not know of.
@@ -67,6 +69,16 @@ def service_imports_entrance(path: str, code: str) -> Iterator[str]:
         return
     for module in imported(code):
         if module.split(".")[0] == path.split("/")[0] and layer_of(module) in ENTRANCES:
+            yield f"{path} imports {module}"
+
+
+def layer_imports_higher_one(path: str, code: str) -> Iterator[str]:
+    layer = layer_of(path.removesuffix(".py").replace("/", "."))
+    if not path.startswith("jobs/") or layer not in LAYERS:
+        return
+    higher = LAYERS[LAYERS.index(layer) + 1 :]
+    for module in imported(code):
+        if module.startswith("jobs.") and layer_of(module) in higher:
             yield f"{path} imports {module}"
 
 
@@ -133,6 +145,7 @@ RULES: tuple[Rule, ...] = (
     import_points_up,
     foreign_key_points_up,
     service_imports_entrance,
+    layer_imports_higher_one,
     ground_imports_service,
     state_is_assigned,
     mover_knows_another,
@@ -158,6 +171,10 @@ PLANTED: list[tuple[Rule, str, str]] = [
     (service_imports_entrance, "jobs/outcomes.py", "from jobs.web.views.pages import show"),
     (service_imports_entrance, "jobs/outcomes.py", "from jobs.processes import tasks"),
     (service_imports_entrance, "quotas/ledger.py", "from quotas.admin import AccountAdmin"),
+    (layer_imports_higher_one, "jobs/pictures/follow.py", "from jobs.kinds import KINDS"),
+    (layer_imports_higher_one, "jobs/core/leases.py", "from jobs import outcomes"),
+    (layer_imports_higher_one, "jobs/outcomes.py", "from jobs.pictures.follow import deliver"),
+    (layer_imports_higher_one, "jobs/kinds.py", "def run():\n    from jobs.engine import sending"),
     (ground_imports_service, "jobs/core/models.py", "from jobs import leases"),
     (
         ground_imports_service,
@@ -199,6 +216,8 @@ ALLOWED: list[tuple[Rule, str, str]] = [
     (foreign_key_points_up, "jobs/core/models.py", "job = ForeignKey('quotas.Attempt', CASCADE)"),
     (service_imports_entrance, "jobs/web/views/home.py", "from jobs.web.views.pages import show"),
     (service_imports_entrance, "jobs/web/urls.py", "from jobs.web.views import home"),
+    (layer_imports_higher_one, "jobs/engine/sending.py", "from jobs import kinds, outcomes"),
+    (layer_imports_higher_one, "jobs/web/urls.py", "from jobs.engine import advance"),
     (ground_imports_service, "jobs/core/models.py", "from quotas.models import Account"),
     (state_is_assigned, "jobs/core/transitions.py", "Job.objects.update(state='ready')"),
     (state_is_assigned, "jobs/outcomes.py", "Job.objects.filter(state=1).update(reason='')"),

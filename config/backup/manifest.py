@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 
 from config.backup import Failed
-from jobs.core.synced_files import write_synced
+from jobs.database.synced_files import write_synced
 
 NAME = "manifest.json"
 FORMAT = 1

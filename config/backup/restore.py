@@ -19,8 +19,7 @@ from config.backup.make import copy_database, copy_file, mark_secret_key
 from config.backup.manifest import Manifest
 from config.db.migration_history import known_migrations
 from config.supervisor.records import Records
-from jobs.core import faultpoints
-from jobs.core.synced_files import sync_folder
+from jobs.core import faultpoints, heartbeats
 from jobs.database import integrity
 from jobs.database.file import (
     SIDE_FILES,
@@ -34,7 +33,7 @@ from jobs.database.file import (
     was_opened,
 )
 from jobs.database.newest_call import forget_newest_call
-from jobs.engine import heartbeats
+from jobs.database.synced_files import sync_folder
 from jobs.ops import restores
 
 Report = Callable[[str], object]

@@ -22,7 +22,7 @@ from config.db.inspection import find_faults
 from config.db.migration_history import find_partial_history
 from config.supervisor.children import runs_sandbox, say
 from config.supervisor.records import Records
-from jobs.core import leases
+from jobs.core import heartbeats, leases
 from jobs.database.file import (
     UnusableFile,
     check_file,
@@ -32,7 +32,7 @@ from jobs.database.file import (
 )
 from jobs.database.integrity import faults_of_file
 from jobs.database.newest_call import calls_are_missing, forget_newest_call
-from jobs.engine import copies, heartbeats
+from jobs.engine import copies
 from jobs.ops import restores
 from jobs.processes.ticker import DUTY as TICKER_DUTY
 from jobs.processes.ticker import longest_duty

@@ -49,8 +49,7 @@ class Questions:
 
 
 def ask() -> Answer:
-    from jobs.core import leases
-    from jobs.engine import heartbeats
+    from jobs.core import heartbeats, leases
 
     at, now = time.monotonic(), timezone.now()
     return Answer(

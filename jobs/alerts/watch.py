@@ -23,9 +23,9 @@ from django.utils.translation import gettext as _
 
 from jobs import poll_answers
 from jobs.alerts import allowances
-from jobs.core import leases
+from jobs.core import heartbeats, leases
 from jobs.core.models import Stage, UnreadResult
-from jobs.engine import copies, heartbeats
+from jobs.engine import copies
 from jobs.pictures import saving, smoke
 from providers.adapters.registry import fallback_offers, known_names, offers
 from providers.calls import money

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from django.db import connection
 
-from jobs.core.synced_files import sync_folder, write_synced
+from jobs.database.synced_files import sync_folder, write_synced
 
 MAGIC = b"SQLite format 3\0"
 HEADER_BYTES = 100

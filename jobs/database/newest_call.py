@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Max
 
-from jobs.core.synced_files import write_synced
+from jobs.database.synced_files import write_synced
 from providers.calls.models import Call
 from quotas.identity import read_site_id
 

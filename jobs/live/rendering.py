@@ -9,8 +9,8 @@ from django.template.loader import render_to_string
 
 from jobs.core.models import Job
 from jobs.core.states import ENDS
+from jobs.pictures.panels import panel_of
 from jobs.web.context import quota_of
-from jobs.words.panels import panel_of
 
 
 @dataclass(frozen=True)

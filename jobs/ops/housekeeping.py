@@ -19,14 +19,13 @@ from django.db import DatabaseError, transaction
 from django.db.models import Count, Exists, OuterRef, QuerySet
 from django_q.models import Task
 
-from jobs import owner_actions
 from jobs.core import leases
 from jobs.core.models import Event, Job, StaffAction, Stage, UnreadResult
 from jobs.core.states import ENDS, JobState
 from jobs.ops import old_rows
 from jobs.ops.audit import files
 from jobs.people import removal, sign_in
-from jobs.pictures import media, unread
+from jobs.pictures import media, owner_actions, unread
 from providers.calls import call_days, restores
 from providers.calls.models import Call
 from providers.calls.states import CallState

@@ -18,9 +18,9 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from jobs.core import heartbeats
 from jobs.core.models import Heartbeat
 from jobs.database.integrity import is_damage
-from jobs.engine import heartbeats
 from jobs.pictures import storing
 
 LOOK_EVERY = 1.0

@@ -22,11 +22,12 @@ from django.dispatch import receiver
 from django.utils import timezone
 from django_q.models import Task
 
-from jobs import outcomes, owner_actions
+from jobs import outcomes
 from jobs.core import queue
 from jobs.core.models import Deed, Job, JobQuerySet, Picture, StaffAction
 from jobs.core.states import JobState
 from jobs.people import removal
+from jobs.pictures import owner_actions
 from quotas import account_merge, accounts
 from quotas.models import Account, Attempt, Grant
 

@@ -19,12 +19,12 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from jobs import owner_actions
 from jobs.core import transitions
 from jobs.core.batches import run_batches
 from jobs.core.models import Event, Job, StaffAction, Stage
 from jobs.core.states import ENDS, JobState
 from jobs.core.works import has_call
+from jobs.pictures import owner_actions
 from providers.calls import ledger
 from quotas.models import Account
 

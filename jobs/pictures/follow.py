@@ -10,14 +10,14 @@ from datetime import datetime
 
 from django.db import transaction
 
-from jobs import owner_actions, settling
+from jobs import settling
 from jobs.core import leases, queue, transitions
 from jobs.core.leases import StageLease
 from jobs.core.models import Job, Picture, Stage
 from jobs.core.states import JobState
 from jobs.core.works import calls_of, chosen_offer, fault_at
 from jobs.followers import Case, Follower
-from jobs.pictures import unread
+from jobs.pictures import owner_actions, unread
 from jobs.pictures.storing import NoRoom
 from providers.adapters.registry import Offer
 from providers.calls import ledger as calls

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from jobs.core.synced_files import sync_folder
+from jobs.database.synced_files import sync_folder
 
 PICTURES = "pictures"
 UNREAD = "unread"

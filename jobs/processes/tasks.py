@@ -9,9 +9,8 @@ from typing import ParamSpec
 from django.utils import timezone
 
 from jobs.alerts import alert_delivery, watch
-from jobs.core import queue
+from jobs.core import heartbeats, queue
 from jobs.engine import advance as engine
-from jobs.engine import heartbeats
 from jobs.notifications import notices
 from jobs.ops import housekeeping
 from jobs.people import removal, sign_in

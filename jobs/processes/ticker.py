@@ -20,10 +20,10 @@ from django.utils import timezone
 from jobs import poll_answers
 from jobs.alerts import watch as alarms
 from jobs.alerts.alert_delivery import Posts
-from jobs.core import faultpoints, holders, leases, outages, queue, transitions
+from jobs.core import faultpoints, heartbeats, holders, leases, outages, queue, transitions
 from jobs.core.models import Stage
 from jobs.database.newest_call import NewestCall
-from jobs.engine import advance, clocks, copies, heartbeats, incoming, schedules, webhook_references
+from jobs.engine import advance, clocks, copies, incoming, schedules, webhook_references
 from jobs.engine.recovery import Searches
 from jobs.engine.webhook_references import ConfirmedRun
 from jobs.notifications import notices

@@ -14,8 +14,8 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from jobs.core import heartbeats
 from jobs.core.models import Heartbeat, Job
-from jobs.engine import heartbeats
 from jobs.people.visitors import COOKIE, COOKIE_SALT
 from jobs.processes.ticker import Ticker
 from tests import rows

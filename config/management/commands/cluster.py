@@ -14,7 +14,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: object) -> None:
         from config.supervisor.cluster import Cluster, use_fork
-        from jobs.engine import heartbeats, schedules
+        from jobs.core import heartbeats
+        from jobs.engine import schedules
         from quotas.identity import read_site_id
 
         use_fork()

@@ -12,10 +12,9 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from jobs.core import leases, outages
+from jobs.core import heartbeats, leases, outages
 from jobs.core.models import Job
 from jobs.core.states import JobState
-from jobs.engine import heartbeats
 from jobs.pictures.cli import NotOrdered, OrderInDoubt, order_from
 from jobs.pictures.reports import report_of, report_of_new, report_of_none
 from jobs.words import wording

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from jobs.engine import heartbeats
+from jobs.core import heartbeats
 from jobs.pictures import smoke
 from providers.calls.models import SmokeTest
 

@@ -6,9 +6,8 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 from django_q.models import Schedule, Task
 
-from jobs.core import queue
+from jobs.core import heartbeats, queue
 from jobs.core.models import Heartbeat, Stage
-from jobs.engine import heartbeats
 
 MOST_SCHEDULES = 50
 

@@ -7,9 +7,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
+from jobs.core import heartbeats
 from jobs.core.models import Job, JobQuerySet
 from jobs.core.states import ENDS, OPEN, JobState
-from jobs.engine import heartbeats
 from jobs.web.htmx import wants_part
 from jobs.web.views.pages import polled_status, show
 from jobs.web.views.rows import own_jobs

@@ -4,8 +4,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from jobs.core import heartbeats
 from jobs.core.states import ENDS
-from jobs.engine import heartbeats
 from jobs.staff.first_run import missing_for
 from jobs.web.htmx import wants_part
 from jobs.web.views.pages import polled_status, show

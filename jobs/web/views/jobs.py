@@ -7,13 +7,14 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from jobs import outcomes, owner_actions
+from jobs import outcomes
 from jobs.core.models import Job
 from jobs.core.states import OPEN, JobState
+from jobs.pictures import owner_actions
+from jobs.pictures.panels import actions_of, panel_of
 from jobs.web.views.pages import polled_status, see_other, show, tell
 from jobs.web.views.rows import own_job
 from jobs.words import wording
-from jobs.words.panels import actions_of, panel_of
 
 
 @require_safe

@@ -14,8 +14,8 @@ def engine(monkeypatch):
     """The engine's own three answers, in the hands of the test."""
     says = SimpleNamespace(busy=lambda: 2, wedged=lambda now: True, ticks=lambda now: False)
     monkeypatch.setattr("jobs.core.leases.busy_workers", lambda: says.busy())
-    monkeypatch.setattr("jobs.engine.heartbeats.cluster_is_wedged", lambda now: says.wedged(now))
-    monkeypatch.setattr("jobs.engine.heartbeats.ticker_is_alive", lambda now: says.ticks(now))
+    monkeypatch.setattr("jobs.core.heartbeats.cluster_is_wedged", lambda now: says.wedged(now))
+    monkeypatch.setattr("jobs.core.heartbeats.ticker_is_alive", lambda now: says.ticks(now))
     return says
 
 

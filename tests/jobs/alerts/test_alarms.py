@@ -13,9 +13,10 @@ from django.core import mail
 from django.db import OperationalError, transaction
 
 from jobs.alerts import alert_delivery, watch
+from jobs.core import heartbeats
 from jobs.core.models import Heartbeat
 from jobs.core.works import work_of
-from jobs.engine import heartbeats, incoming
+from jobs.engine import incoming
 from jobs.processes import tasks
 from jobs.processes.ticker import LOOK_AFTER, Ticker
 from providers.adapters.registry import Offer

@@ -4,9 +4,9 @@ import pytest
 
 from config.supervisor import preflight
 from config.supervisor.preflight import Refused
+from jobs.core import heartbeats
 from jobs.core.models import Job
 from jobs.database.newest_call import NewestCall, calls_are_missing
-from jobs.engine import heartbeats
 from providers.calls.models import Call, Restore
 from quotas import identity
 from quotas.models import Site

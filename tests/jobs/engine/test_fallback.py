@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from jobs.core.models import Job, Stage
 from jobs.engine import incoming
+from jobs.pictures.panels import panel_of
 from jobs.processes.ticker import follow_poll
-from jobs.words.panels import panel_of
 from providers.calls import ledger
 from providers.calls.models import Call, Gate
 from providers.calls.outcomes import Accepted, Cause, Failed, NoAnswer, Rejected, Running, Unknown

@@ -11,8 +11,8 @@ from django.utils import timezone
 from jobs.core.models import Job
 from jobs.engine import incoming
 from jobs.engine.recovery import follow
+from jobs.pictures.panels import panel_of
 from jobs.processes.ticker import Ticker, tick_once_if_alone
-from jobs.words.panels import panel_of
 from providers.calls import ledger
 from providers.calls.models import Call, Gate
 from providers.calls.outcomes import Accepted, Cause, Listing, NoAnswer, Rejected, Run, Unknown

@@ -17,8 +17,8 @@ from jobs.engine.schedules import PLANS
 from jobs.ops import housekeeping
 from jobs.ops.housekeeping import BATCH, CHORES
 from jobs.pictures import thumbnails
+from jobs.pictures.panels import panel_of
 from jobs.processes import tasks
-from jobs.words.panels import panel_of
 from providers.calls.models import Call, CallDay
 from quotas.models import Attempt
 from tests import rows

@@ -11,8 +11,8 @@ from django_q.models import OrmQ
 from jobs.core.models import Lease, Stage
 from jobs.ops import housekeeping, restores
 from jobs.pictures import smoke
+from jobs.pictures.panels import panel_of
 from jobs.processes.ticker import follow_poll
-from jobs.words.panels import panel_of
 from providers.calls.models import Call, Restore
 from providers.calls.outcomes import Cause, Failed
 from quotas import alerts

@@ -4,10 +4,9 @@ import pytest
 from django.db import transaction
 from django.urls import reverse
 
-from jobs import owner_actions
 from jobs.core.models import Picture
 from jobs.ops import audit
-from jobs.pictures import media
+from jobs.pictures import media, owner_actions
 from providers.calls.models import Call
 from tests import rows
 from tests.jobs.conftest import text_of

@@ -11,12 +11,11 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError
 from django.utils import timezone
 
-from jobs import owner_actions
 from jobs.alerts import alert_delivery, watch
 from jobs.core.models import Job
 from jobs.management.commands import smoke as command
 from jobs.ops import audit
-from jobs.pictures import smoke
+from jobs.pictures import owner_actions, smoke
 from jobs.processes import tasks
 from providers.calls.models import SmokeTest
 from providers.calls.outcomes import Cause, Rejected, Unknown

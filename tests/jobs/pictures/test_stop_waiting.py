@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 from django.urls import reverse
 
-from jobs import outcomes, owner_actions
+from jobs import outcomes
+from jobs.pictures import owner_actions
 from providers.calls.outcomes import Cause, Failed, Rejected
 from tests import rows
 from tests.jobs.conftest import text_of

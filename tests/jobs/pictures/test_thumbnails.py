@@ -8,10 +8,9 @@ import pytest
 from django.urls import reverse
 from PIL import Image
 
-from jobs import owner_actions
 from jobs.core.models import Picture
 from jobs.ops import audit
-from jobs.pictures import thumbnails
+from jobs.pictures import owner_actions, thumbnails
 from tests import rows
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]

@@ -7,9 +7,9 @@ from django.db import InternalError, connection
 from django.utils import timezone
 from django_q.models import OrmQ
 
+from jobs.core import heartbeats
 from jobs.core.broker import DatabaseQueue
 from jobs.core.models import Stage
-from jobs.engine import heartbeats
 from jobs.processes import tasks
 
 pytestmark = pytest.mark.django_db

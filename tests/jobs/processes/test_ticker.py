@@ -9,9 +9,9 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
-from jobs.core import holders, leases
+from jobs.core import heartbeats, holders, leases
 from jobs.core.models import Heartbeat, Job, Stage
-from jobs.engine import heartbeats, incoming
+from jobs.engine import incoming
 from jobs.processes.ticker import Ticker, follow_poll, tick_once_if_alone, wake_due
 from providers.calls import ledger
 from providers.calls.models import Call

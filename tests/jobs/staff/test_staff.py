@@ -10,9 +10,9 @@ from jobs.core.models import StaffAction, Stage
 from jobs.engine import incoming
 from jobs.engine.recovery import follow
 from jobs.ops import audit
+from jobs.pictures.panels import panel_of
 from jobs.processes.ticker import Ticker
 from jobs.staff.decisions import Decision, Refused, attach, check_now, give_back
-from jobs.words.panels import panel_of
 from providers.calls.models import Call
 from providers.calls.outcomes import Accepted, Cause, Failed, Listing, Rejected, Run, Unknown
 from providers.webhooks import store as hooks

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from jobs import outcomes
 from jobs.core.models import Heartbeat, Job
-from jobs.words import panels
+from jobs.pictures import panels
 from providers.calls.durations import Usual
 from providers.calls.models import Call
 from providers.calls.outcomes import Cause, Rejected

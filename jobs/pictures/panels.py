@@ -4,10 +4,10 @@ import math
 
 from django.utils import timezone
 
+from jobs.core import heartbeats
 from jobs.core.models import Job
 from jobs.core.states import OPEN, JobState
 from jobs.core.works import calls_of
-from jobs.engine import heartbeats
 from jobs.notifications import notices
 from jobs.words import wording
 from jobs.words.sentences import MOST_AHEAD, Known, sentences_of, usual_until
