@@ -140,8 +140,9 @@ class Site:
         return {"web", "cluster", "ticker"} | ({"sandbox"} if self.has_sandbox else set())
 
     def wait_until(self, condition: Callable[[], T], *, seconds: float = 120) -> T:
+        # Most conditions question processes of the site: more often, they would slow it down.
         try:
-            return wait_until(condition, seconds=seconds)
+            return wait_until(condition, seconds=seconds, every=0.1)
         except AssertionError as exc:
             raise AssertionError(f"{exc}\n{self.logs()}") from None
 
