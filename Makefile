@@ -18,9 +18,9 @@ help: ## Show what can be done
 run: $(RUNTIME) ## Start the site; Ctrl-C ends all of it
 	@exec $(PYTHON) manage.py up
 
-# Most of a test is waiting, so more processes than cores are worth it. A file stays in one; the files
+# Most of a test is waiting, so four processes are worth it on two cores. A file stays in one; the files
 # keep the order of tests/conftest.py. Without bytecode each process of a site would compile it all.
-TESTERS ?= 5
+TESTERS ?= 4
 test: $(DEVELOPMENT) $(CHECKERS) ## Run the whole suite (ARGS="-k quota" for a part)
 	@exec env -u PYTHONDONTWRITEBYTECODE $(PYTHON) -m pytest -n $(TESTERS) --dist loadfile \
 		--no-loadscope-reorder $(ARGS)
