@@ -35,6 +35,8 @@ REDIS = "redis://127.0.0.1:6379/5"
 
 # Processes of a run take whole files in this order, so that none of these is left for the end.
 LONGEST = (
+    "test_bench.py",
+    "jobs/kinds/test_trio_deaths.py",
     "chaos/test_faultpoint_sleeps.py",
     "chaos/test_faultpoint_kills.py",
     "chaos/test_drill_mutants.py",
