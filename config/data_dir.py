@@ -1,5 +1,5 @@
-"""The data folder: database, media, collected static files and the secret key. Only the account of
-the site may read it: its content lets a reader sign in as any user."""
+"""The data folder: database, media, collected static files and the secret key. Only the system
+account of the site may read it, because its content allows signing in as any user."""
 
 import os
 import secrets
@@ -27,8 +27,8 @@ def prepare(folder: Path) -> Path:
 
 
 def close_to_others(folder: Path) -> None:
-    """What the site itself wrote there, also before it had a umask. The folder is the operator's,
-    who may have chosen one that holds more: a check warns of it."""
+    """Restricts the site's own files, including older ones from before the umask. The mode of the
+    folder is up to the operator, since it may hold other files; a system check warns about it."""
     for pattern in OWN_FILES:
         for path in folder.glob(pattern):
             with suppress(OSError):
@@ -42,7 +42,7 @@ def check_secret_key(key: str) -> str:
 
 
 def read_or_make_secret_key(folder: Path) -> str:
-    """Made once: of two first starts at the same time, link() lets one win and both use its key."""
+    """Created once. If two first starts race, link() lets one win and both use its key."""
     path = folder / "secret_key"
     try:
         if not path.exists():

@@ -1,7 +1,7 @@
-"""Django's error pages under DEBUG, without what people wrote and without secrets.
+"""Django's DEBUG error pages without user input and secrets.
 
-Django masks some settings by their names, and nothing else while DEBUG is on: keys within objects,
-addresses with passwords, prompts in forms, local variables and the texts of errors all show.
+While DEBUG is on, Django masks only some settings, by name. Keys within objects, URLs with
+passwords, prompts in forms, local variables and error messages would all show.
 """
 
 import re
@@ -14,7 +14,7 @@ from uuid import UUID
 from django.http import HttpRequest
 from django.views.debug import ExceptionReporter, SafeExceptionReporterFilter
 
-# Their texts name code, not values.
+# Their messages contain code names, not values.
 SPEAKING_ERRORS = (AttributeError, ImportError, NameError, TypeError)
 PLAIN = (bool, int, float, date, timedelta, UUID, type, type(None))
 HEADERS = frozenset({"HTTP_HOST", "HTTP_USER_AGENT", "HTTP_ACCEPT", "HTTP_ORIGIN"})
@@ -22,7 +22,7 @@ OF_REQUEST = frozenset({"REQUEST_METHOD", "PATH_INFO", "CONTENT_TYPE", "CONTENT_
 
 
 class Masked:
-    """Shows the type of a value in its place."""
+    """Shows only the type of a value."""
 
     def __init__(self, value: object) -> None:
         self.name = type(value).__name__
@@ -42,7 +42,7 @@ class Filter(SafeExceptionReporterFilter):
         return True
 
     def get_safe_request_meta(self, request: HttpRequest) -> dict[str, Any]:
-        """The rest may be the environment, with every secret in it."""
+        """The rest may include the environment with all its secrets."""
         meta = getattr(request, "META", {})
         return {name: meta[name] for name in meta if name in HEADERS | OF_REQUEST}
 
@@ -80,5 +80,5 @@ class Reporter(ExceptionReporter):
 
 
 def _text(error: BaseException | None) -> str:
-    """A database, a parser or a client repeats what it was given."""
+    """Databases, parsers and clients repeat their input in error messages."""
     return str(error) if type(error) in SPEAKING_ERRORS else "(its text may hold what people wrote)"

@@ -1,7 +1,7 @@
-"""Log lines without what people wrote: a database names the failing row in its error, prompt and
-all, so a traceback is printed with the classes of its errors, not with their texts. Without the
-token of a webhook's address, which Django repeats where it leads nowhere. And not one for each
-request of a flood: Django has a line, or a traceback, for everything that it refuses."""
+"""Log lines without user input. A database error contains the failing row, prompt included, so a
+traceback shows the classes of its exceptions and not their messages. Tokens in webhook URLs, which
+Django logs on a 404, are removed. A flood of refused requests does not flood the log, although
+Django logs a line or a traceback for each."""
 
 import logging
 import re
@@ -15,7 +15,7 @@ from config.db.postgresql.sessions import ends_session
 
 REFUSALS_A_MINUTE = 60
 HOOK = re.compile(r"(/hooks/+[^/\s]*)/\S+")
-# A password, a path or a query of an address may be a secret; its host is enough for a log.
+# The password, path and query of a URL may be secret; its host is enough for a log.
 SCHEME = r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://)"
 ADDRESS = re.compile(SCHEME + r"""(?:[^\s/?#"']*@)?([^\s/?#"'@]+)[/?#][^\s"']*""")
 PASSWORD = re.compile(SCHEME + r"""[^\s/?#"']*@""")
@@ -24,8 +24,8 @@ OURS = ("config", "jobs", "providers", "quotas")
 
 
 def configure(level: str) -> dict:
-    """`level` is that of our own loggers. Those of others are held at WARNING, since below it
-    they write requests, SQL and arguments; urllib3 writes whole addresses in its warnings too."""
+    """`level` applies to our own loggers. Third-party loggers stay at WARNING, because below it
+    they log requests, SQL and arguments. urllib3 logs whole URLs even in warnings."""
     of_others = level if level in ("ERROR", "CRITICAL") else "WARNING"
     console: dict = {"handlers": ["console"], "level": of_others}
     return {
@@ -67,7 +67,7 @@ class Formatter(logging.Formatter):
 
 
 def _lines(error: BaseException | None) -> Iterator[str]:
-    """From the error at the bottom to the one that was raised last, as Python prints them."""
+    """From the first exception of the chain to the last, as Python prints them."""
     if error is None:
         return
     earlier = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
@@ -79,7 +79,7 @@ def _lines(error: BaseException | None) -> Iterator[str]:
 
 
 def _shorten_outage(record: logging.LogRecord) -> None:
-    """An unreachable database raises the same error everywhere: a traceback adds nothing."""
+    """An unreachable database raises the same error everywhere, so a traceback adds nothing."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, (OperationalError, InterfaceError)) or ends_session(
         error and error.__cause__

@@ -1,6 +1,6 @@
-"""Finding the account that spends.
+"""Finds the account that pays for a job with its slots.
 
-Reading never writes: a row is made with the first reservation.
+Reading writes nothing. The first reservation creates the row.
 """
 
 import secrets
@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from quotas.models import Account, Plan
 
-# The plans that a first reservation may give; staff change their numbers, never their names.
+# Plans that a first reservation may assign. Staff may change their slots but not their names.
 VISITOR = "visitor"
 FREE = "free"
 OPERATOR = "operator"
@@ -27,26 +27,26 @@ def account_of_user(user: User) -> Account:
 
 
 def follow_role(user: User) -> bool:
-    """The plan `operator` belongs to staff, and `free` to everybody else; one that staff chose for
-    the account stays. True where the plan has changed."""
+    """Staff get the plan `operator` and other users `free`. A plan that staff chose for the account
+    stays. True if the plan changed."""
     was, is_now = (FREE, OPERATOR) if user.is_staff else (OPERATOR, FREE)
     mine = Account.objects.filter(user=user, plan__name=was)
     return mine.update(plan=Plan.objects.get(name=is_now)) > 0
 
 
 def new_visitor() -> str:
-    """An id that nobody can guess: whoever has it sees the visitor's pictures."""
+    """An id that cannot be guessed, since it gives access to the visitor's pictures."""
     return secrets.token_urlsafe(24)
 
 
 def account_of_visitor(visitor: str) -> Account:
-    """The visitor's account, perhaps a closed one; unsaved (no pk) before the first reservation."""
+    """The visitor's account, which may be closed; unsaved (no pk) before the first reservation."""
     found = Account.objects.select_related("plan").filter(visitor=visitor).first()
     return found or Account(visitor=visitor, plan=Plan.objects.get(name=VISITOR))
 
 
 def account_named(name: str) -> Account:
-    """An account of the command line: a name made there, or the user of that name."""
+    """The account for a command-line name, or that of the user with this username."""
     found = Account.objects.select_related("plan").filter(name=name).first()
     if found:
         return found
@@ -58,19 +58,19 @@ def account_named(name: str) -> Account:
 
 
 def rows_of(account: Account) -> QuerySet[Account]:
-    """The account's row, where it has one by now."""
+    """The account's row, if it has been saved meanwhile."""
     if account.pk:
         return Account.objects.filter(pk=account.pk)
     return Account.objects.filter(**_identity_of(account))
 
 
 def ensure_saved(account: Account, *, now: datetime) -> Account:
-    """The same account with a row; two first requests at once end with the same row."""
+    """The same account with a row. Two first requests at once get the same row."""
     return save_if_new(account, now=now)[0]
 
 
 def save_if_new(account: Account, *, now: datetime) -> tuple[Account, bool]:
-    """With True for the one whose row it is that was written."""
+    """The account, and True if this call wrote its row."""
     if account.pk:
         return account, False
     defaults = {"plan": account.plan, "created_at": now}

@@ -1,7 +1,7 @@
-"""The name of this database, which keeps two sites on one Redis apart: it is made once, is kept in
-the database, and is part of the name of the queue and of the counts of the limiter.
+"""The id of this database, which keeps two sites on one Redis apart. It is created once, stored in
+the database, and part of the queue's name and of the rate limiter's keys.
 
-SECRET_KEY alone does not do this: staging is often made from the settings of production.
+SECRET_KEY is not enough, because a staging site is often copied from production settings.
 """
 
 import secrets
@@ -16,7 +16,7 @@ _known = ""
 
 
 def read_site_id() -> str:
-    """From the database once in each process. Raises a database error."""
+    """Read from the database once per process. Raises a database error."""
     global _known
     if not _known:
         site, _ = Site.objects.get_or_create(pk=1, defaults={"name": secrets.token_hex(16)})
@@ -31,12 +31,12 @@ def learn_site_id() -> None:
 
 
 def known_site_id() -> str:
-    """Empty until it was read. Runs no query."""
+    """Empty until it has been read. Runs no query."""
     return _known
 
 
 def forget_site_id() -> None:
-    """The process goes on with another database."""
+    """For a process that continues with another database."""
     global _known
     _known = ""
 

@@ -1,4 +1,4 @@
-"""What is wrong with a database that answers. Each fault is one sentence for the operator."""
+"""Finds faults of a reachable database. Each is one sentence for the operator."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def find_faults() -> Iterator[str]:
 
 
 def _find_unsettable(cursor) -> Iterator[str]:
-    """Through a pooler the defaults of the role and the database are what counts."""
+    """Behind a pooler, only the defaults of the role and the database apply."""
     cursor.execute(
         "SELECT lower(name), lower(setting) FROM pg_settings WHERE lower(name) = ANY(%s)",
         [list(sessions.PARAMETERS)],

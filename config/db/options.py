@@ -1,12 +1,12 @@
-"""How the site connects to PostgreSQL. Options in the query of DATABASE_URL take precedence, except
-for those that the site depends on."""
+"""Connection options for PostgreSQL. Options in DATABASE_URL take precedence, except for those that
+the site depends on."""
 
 from django.core.exceptions import ImproperlyConfigured
 from psycopg import IsolationLevel, pq
 
 LIBPQ_OPTIONS = frozenset(option.keyword.decode() for option in pq.Conninfo.get_defaults())
 
-# A host that lost its power sends no reset: without these a statement waits for minutes.
+# A host that lost power sends no reset. Without these options a statement waits for minutes.
 NETWORK = {
     "connect_timeout": 5,
     "keepalives_idle": 10,
@@ -18,19 +18,19 @@ NETWORK = {
 
 def postgresql(database: dict, *, pool_size: int, max_age: int) -> dict:
     given = database.get("OPTIONS", {})
-    # Django takes some of its own here, such as `pool`, and fails on them only when it connects.
+    # Django accepts its own options here, such as `pool`, and fails only when it connects.
     if unknown := sorted(set(given) - LIBPQ_OPTIONS):
         raise ImproperlyConfigured(f"DATABASE_URL: PostgreSQL has no option {unknown[0]!r}")
     options = {**NETWORK, **given}
     options["isolation_level"] = IsolationLevel.READ_COMMITTED
     found = {**database, "ENGINE": "config.db.postgresql", "OPTIONS": options}
     found["CONN_MAX_AGE"] = max_age
-    # A pooler gives each transaction another session, and a cursor lives in one of them.
+    # A pooler may give each transaction another session, but a cursor belongs to one session.
     found["DISABLE_SERVER_SIDE_CURSORS"] = True
     if pool_size:
         found["CONN_MAX_AGE"] = 0
-        # A failed attempt to connect ends soon, so that the next request tries at once instead of
-        # waiting for a delay that doubled all through an outage.
+        # Give up connecting soon, so that the next request tries at once instead of waiting for a
+        # delay that doubled throughout an outage.
         options["pool"] = {
             "min_size": 1,
             "max_size": pool_size,

@@ -1,8 +1,8 @@
-"""What a browser may keep. A page belongs to one person: the next person on the same machine must
-not see it, neither from the cache nor by the Back button.
+"""What a browser may cache. A page is private: the next user of the same browser must not see it,
+neither from the cache nor through the Back button.
 
-`no-store` is what keeps a page out of a browser's back/forward cache; `Clear-Site-Data` does not.
-The Back button never shows a part that htmx requested. It is requested again each time.
+`no-store` keeps a page out of the back/forward cache; `Clear-Site-Data` does not. The Back button
+never shows a part that htmx requested, since htmx requests it again each time.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ PART = "private, no-cache"
 
 @sync_and_async_middleware
 def keep_no_page(get_response: Callable):
-    """Outermost, so that error pages have it too. A header that the view has set is kept."""
+    """Outermost, so that error pages get the header too. Keeps a header that the view has set."""
 
     async def later(request: HttpRequest) -> HttpResponse:
         return _with_caching(request, await get_response(request))

@@ -1,7 +1,7 @@
-"""Text is read as UTF-8, which is all that pages of this site send.
+"""Decodes all text as UTF-8, the only charset that the site's pages send.
 
-A request may name another charset, and `utf-7` lets half a character through, which neither a
-database nor a page takes.
+A request may name another charset. `utf-7` can decode to a lone surrogate, which neither a database
+nor a page can hold.
 """
 
 from collections.abc import Callable

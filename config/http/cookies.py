@@ -1,7 +1,7 @@
-"""Cookies that this site cannot have set are treated as absent, and removed from the browser.
+"""Ignores cookies that this site cannot have set, and removes them from the browser.
 
-A quoted cookie may hold octal escapes, so a control character can come in by one. PostgreSQL takes
-no NUL in a text, and the session is looked for before anything else.
+A quoted cookie may hold octal escapes and so control characters. PostgreSQL accepts no NUL in text,
+and the session is looked up before anything else.
 """
 
 import re
@@ -45,8 +45,8 @@ def _is_usable(name: str, value: str) -> bool:
 
 
 def _remove(names: list[str], response: HttpResponseBase) -> HttpResponseBase:
-    """The answer may have set a new one already. A cookie under a name that is no token cannot be
-    named in an answer, and no part of the site uses it."""
+    """Keeps a new cookie that the response sets. A cookie name that is not a token cannot be used
+    in a response, and the site has none."""
     for name in names:
         if NAME.fullmatch(name) and name not in response.cookies:
             response.delete_cookie(name, samesite="Lax")

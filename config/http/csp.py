@@ -1,4 +1,4 @@
-"""Content-Security-Policy on every answer: nothing inline, nothing from elsewhere, no frames."""
+"""Content-Security-Policy for every response: nothing inline, no other origins, no frames."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,7 @@ POLICY = "; ".join(
 
 @sync_and_async_middleware
 def content_security_policy(get_response: Callable):
-    """The outermost, so that errors and files have it too. A view's own policy stands."""
+    """Outermost, so that errors and files get it too. Keeps a policy that the view has set."""
 
     async def later(request: HttpRequest) -> HttpResponse:
         return _with_policy(await get_response(request))

@@ -1,8 +1,8 @@
-"""How a response goes out: without the thread and the database connection that made it.
+"""Sends a response without holding the thread and the database connection that made it.
 
-Django keeps a thread for each request until its response has been sent, and the thread keeps its
-connection of the pool. A client that reads slowly would hold both. So they are given back before
-the first byte of a response that goes out in pieces; one that goes out at once waits for no reader.
+Django keeps a thread for each request until the response is sent, and the thread keeps a pooled
+connection. A slow client would hold both. So they are released before the first byte of a response
+that is sent in chunks. A response of one chunk does not wait for the client.
 """
 
 import asyncio
@@ -19,8 +19,8 @@ from django.utils.http import parse_header_parameters
 
 class Request(ASGIRequest):
     def _set_content_type_params(self, meta: dict[str, Any]) -> None:
-        """Without the charset, which `charset` ignores too: to set it Django reads the query
-        here already, where nothing answers for what it raises."""
+        """Skips the charset, which `charset` ignores too. Django would parse the query to set it,
+        and an exception raised here has no handler."""
         self.content_type, self.content_params = parse_header_parameters(
             meta.get("CONTENT_TYPE", "")
         )
@@ -45,7 +45,7 @@ class Handler(ASGIHandler):
 
 
 def give_thread_back() -> None:
-    """By asgiref's own table of these threads, since asgiref has no call for it."""
+    """Uses asgiref's internal table of threads, since asgiref has no function for this."""
     context = SyncToAsync.thread_sensitive_context.get(None)
     executor = SyncToAsync.context_to_thread_executor.pop(context, None) if context else None
     if executor:
@@ -54,7 +54,7 @@ def give_thread_back() -> None:
 
 
 def _read_in_pieces(response: StreamingHttpResponse) -> None:
-    """Django would read a file whole before it sends the first byte."""
+    """Django would read a whole file before it sends the first byte."""
     content = response.streaming_content
     if isinstance(content, Iterator):
         response.streaming_content = _pieces(content)

@@ -1,7 +1,7 @@
-"""Places for what takes long: a bounded number in all, and for each network.
+"""A limited number of places for slow clients, in total and per network.
 
-Beyond the bound the oldest gives way. An honest client needs its place for a moment, so a crowd
-that keeps its places for as long as it may displaces itself and no other client.
+When all are taken, the oldest one is evicted. An honest client needs its place only briefly, so a
+crowd that holds its places as long as possible evicts itself and no other client.
 """
 
 from collections import defaultdict
@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 
 class Place:
-    """`lose` is called when the place goes to another; never after it was given back."""
+    """`lose` is called when the place is evicted, never after it was given back."""
 
     def __init__(self, network: str | None, lose: Callable[[], None]) -> None:
         self.network = network
@@ -17,7 +17,7 @@ class Place:
 
 
 class Places:
-    """For one event loop. `network` None: not known, so counted only in all."""
+    """For one event loop. An unknown network (None) counts in the total only."""
 
     def __init__(self, most: int, most_of_a_network: int) -> None:
         self._most = most
@@ -41,7 +41,7 @@ class Places:
         return place
 
     def give_back(self, place: Place) -> None:
-        """Safe to call for a place that was lost."""
+        """Safe to call for a place that was evicted."""
         self._taken.pop(place, None)
         if place.network is not None and place.network in self._of_network:
             mine = self._of_network[place.network]

@@ -1,12 +1,12 @@
-"""Strict-Transport-Security where people use the site by https."""
+"""Strict-Transport-Security for a site that is reached by https."""
 
 from django.http import HttpRequest, HttpResponse
 from django.middleware.security import SecurityMiddleware
 
 
 class TransportSecurity(SecurityMiddleware):
-    """Django sends it only with requests that it knows to be secure, but a proxy need not name the
-    scheme. Browsers ignore it on an answer by http."""
+    """Django sends the header only if it knows the request to be secure, but not every proxy states
+    the scheme. Browsers ignore the header on a plain http response."""
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         response = super().process_response(request, response)

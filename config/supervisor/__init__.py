@@ -1,5 +1,5 @@
-"""`manage.py up` keeps the house: it starts web, cluster, ticker and sandbox, and ends them.
+"""`manage.py up` supervises the processes of the site: web, cluster, ticker and sandbox.
 
-Whatever happens to any of them, or to `up` itself, no process is left behind and none is missing
-for long. Each one leads a session of its own, so that its whole group can be ended at once.
+It restarts a process that ends, and leaves none behind, even if `up` itself is killed. Each child
+leads its own session, so that its whole process group can be killed at once.
 """

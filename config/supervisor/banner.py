@@ -14,7 +14,7 @@ from config.supervisor.children import runs_sandbox
 from providers.adapters import registry
 
 ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-# Machines without IPv6 names know localhost as 127.0.0.1 alone, so ::1 is printed as it is.
+# Without IPv6 names, localhost is only 127.0.0.1, so ::1 is printed as it is.
 LOCAL_HOSTS = {"127.0.0.1", "localhost", *ANY_HOST}
 
 

@@ -1,4 +1,4 @@
-"""What `up` runs, and one running child: a session of its own, tied to `up`."""
+"""The roles that `up` runs, and a running child, which has its own session and is tied to `up`."""
 
 import os
 import signal
@@ -19,15 +19,15 @@ from providers.adapters import registry
 
 TETHER = Path(__file__).with_name("tether.py")
 LONGEST_LINE = 64 * 1024
-# One worker: SQLite has one writer, and a thread of its own serves each request anyway.
+# One worker: SQLite has one writer, and each request has its own thread anyway.
 MOST_CONNECTIONS = 16_384
-# Of the open files: for the database, pictures, logs.
+# Open files for the database, pictures and logs.
 FILES_BESIDES = 1_000
 SERVER_OPTIONS = (
     *("--interface", "asginl", "--http", "1", "--no-ws", "--loop", "uvloop"),
     *("--workers", "1", "--workers-kill-timeout", "1", "--backlog", "4096"),
-    # How many connections are held at once, idle ones and half requests too: beyond it nobody is
-    # accepted. More than one machine opens with ease; what keeps one for long is bounded.
+    # The limit on open connections, including idle ones and unfinished requests. It is more than
+    # one machine opens easily, and slow connections have limits of their own.
     *("--backpressure", str(MOST_CONNECTIONS)),
     *("--log-level", "warning"),
 )
@@ -37,14 +37,15 @@ SERVER_OPTIONS = (
 class Role:
     name: str
     command: tuple[str, ...]
-    # The cluster's workers hold paid requests: a stop waits for them, and it alone can be wedged.
+    # The cluster's workers have paid requests in flight, so a stop waits for them. Only the cluster
+    # can be wedged.
     holds_calls: bool = False
-    # The ticker shows that it lives; a stopped or hanging one is no dead child.
+    # The ticker sends heartbeats, since a stopped or hanging process is not a dead one.
     beats: bool = False
-    # The sandbox is a provider: it must not go while a worker still talks to it.
+    # The sandbox is a provider: it must outlive the workers that call it.
     stops_last: bool = False
-    # What must answer before this one is started: a worker that finds the sandbox's port closed
-    # would rightly fail what it was about to send.
+    # This address must accept connections first: a worker that finds the sandbox's port closed
+    # would rightly fail its request.
     waits_for: tuple[str, int] | None = None
 
     def may_start(self) -> bool:
@@ -76,8 +77,8 @@ def runs_sandbox() -> bool:
 
 
 def web_options() -> tuple[str, ...]:
-    """Where the system allows fewer open files, fewer connections: the server would spin on those
-    it cannot accept."""
+    """Allows fewer connections if the system allows fewer open files, because the server would spin
+    on connections that it cannot accept."""
     address = ("--host", settings.HOST, "--port", str(settings.PORT))
     most = open_files.most_files() - FILES_BESIDES
     fewer = ("--backpressure", str(max(most, 100))) if most < MOST_CONNECTIONS else ()
@@ -93,7 +94,8 @@ class Child:
 
     @classmethod
     def start(cls, role: Role) -> "Child":
-        """Call from the main thread: the child is killed when the thread that starts it ends."""
+        """Call it from the main thread: the child is killed when the thread that started it
+        ends."""
         tie: tuple[str, ...] = ()
         if sys.platform == "linux":
             tie = (sys.executable, "-I", "-S", str(TETHER), str(os.getpid()))
@@ -113,7 +115,8 @@ class Child:
         return child
 
     def has_ended(self) -> bool:
-        """Looks without reaping: until `end_group` the leader's id, and so the group's, is ours."""
+        """Does not reap the child, so that its id, which is the group's, stays ours until
+        `end_group`."""
         if self.popen.returncode is not None:
             return True
         if not hasattr(os, "waitid"):
@@ -122,7 +125,7 @@ class Child:
         return os.waitid(os.P_PID, self.pid, looking) is not None
 
     def ask_to_end(self) -> None:
-        """To the leader only: a SIGTERM to each of its processes would hang django-q2."""
+        """Signals only the leader: a SIGTERM to each of its processes would hang django-q2."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGTERM)
 
@@ -138,8 +141,8 @@ class Child:
 
 
 def _environment() -> dict[str, str]:
-    """A child stays in our working directory, so that a relative DATA_DIR is the same folder to
-    all; it finds the code by PYTHONPATH."""
+    """Children keep our working directory, so that a relative DATA_DIR is the same folder for all.
+    They find the code through PYTHONPATH."""
     code = [str(settings.BASE_DIR), os.environ.get("PYTHONPATH", "")]
     return {
         **os.environ,
@@ -149,7 +152,7 @@ def _environment() -> dict[str, str]:
 
 
 def say(text: str) -> None:
-    """One line on stderr. A terminal that went away is no reason to stop."""
+    """Print a line on stderr. A closed terminal is no reason to stop."""
     with suppress(OSError, ValueError):
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()

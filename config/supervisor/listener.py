@@ -1,4 +1,5 @@
-"""The sockets of the web process, which its server does not show: found among its open files."""
+"""Sockets of the web process, found among its open files because the server does not expose
+them."""
 
 import os
 import socket
@@ -8,21 +9,21 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-# The system closes the connection of a client whose window stays closed for so long.
+# The kernel closes the connection of a client that has not read for this long.
 UNREAD_FOR = 60
-# The system keeps this much for a reader beyond what is on its way, not megabytes.
+# The kernel buffers at most this much unsent data per reader.
 UNSENT_BYTES = 256 * 1024
 LOOK_EVERY, LOOK_FOR = 0.05, 60.0
 
 
 def bound_readers() -> None:
-    """Every connection that is accepted inherits it. The server opens its listening socket after
-    it has read the application, so a thread waits for that."""
+    """Accepted connections inherit the options. The server opens its listening socket after it has
+    loaded the application, so a thread waits for that."""
     threading.Thread(target=_bound_readers, name="listener", daemon=True).start()
 
 
 def hang_up_on(clients: set[tuple[str, int]]) -> None:
-    """Ends the connections to these peers, even with data still to be written to them."""
+    """Close the connections to these peers, even with unsent data."""
     for each in _tcp_sockets():
         with each, suppress(OSError):
             if each.getpeername()[:2] in clients:
@@ -36,7 +37,7 @@ def _bound_readers() -> None:
 
 
 def _set_options() -> bool:
-    """False where nothing listens yet. Systems other than Linux lack the options."""
+    """False if no socket listens yet. Systems other than Linux lack the options."""
     is_there = False
     for each in _tcp_sockets():
         with each, suppress(OSError, AttributeError):
@@ -48,8 +49,8 @@ def _set_options() -> bool:
 
 
 def _tcp_sockets() -> Iterator[socket.socket]:
-    """A duplicate of each: what is done to it is done to that very connection, even where its
-    number means another one by now."""
+    """Yields duplicates, so that an operation reaches that connection even if its descriptor has
+    been reused by now."""
     for number in map(int, os.listdir("/dev/fd")):
         try:
             if not stat.S_ISSOCK(os.fstat(number).st_mode):

@@ -1,13 +1,13 @@
-"""How many files a process may have open: each open page is one, and the usual limit is 1,024."""
+"""The limit of open files. Each open page takes one, and the usual limit is 1,024."""
 
 import sys
 
-# What is tried where the hard limit itself is refused, as an unlimited one is on macOS.
+# Tried if the hard limit itself is refused, as macOS refuses an unlimited one.
 INSTEAD = (65_536, 10_240)
 
 
 def raise_limit() -> None:
-    """To the hard limit, or as far as it goes. Whatever is refused, the process starts."""
+    """Raise it to the hard limit or as far as possible. The process starts in any case."""
     if sys.platform == "win32":
         return
     import resource

@@ -1,7 +1,7 @@
-"""`up.json` in the data folder: which processes this site runs, so that the next start can tell.
+"""`up.json` in the data folder lists the processes of this site for the next start.
 
-A process id alone proves nothing, since ids are used again; with the instant it started it does.
-The record is written once something runs; of two starts at the same time `up.lock` lets one win.
+A process id alone may have been reused; together with its start time it is unique. The record is
+written once a process runs. If two starts race, `up.lock` lets one win.
 """
 
 import errno
@@ -21,7 +21,7 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 def start_mark(pid: int) -> str:
-    """What tells this process from any other that ever has the same id; empty if it is gone."""
+    """Distinguishes this process from any later one with the same id; empty if it has ended."""
     if sys.platform != "linux":
         found = subprocess.run(
             ["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
@@ -46,8 +46,8 @@ class Records:
         draft.replace(self.path)
 
     def claim(self) -> bool:
-        """False when another process of this host has the folder. It is ours until we end, however
-        we end; by lockf, which no fork inherits. A file system without locks refuses nobody."""
+        """False if another process of this host holds the folder. The lock lasts until this process
+        ends; forks do not inherit a lockf lock. A file system without locks always allows it."""
         file = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -62,7 +62,7 @@ class Records:
         return entry["pid"] if self._is_alive(entry) else 0
 
     def sweep(self) -> list[str]:
-        """Ends what a killed `up` left behind. Only for a folder without a running one."""
+        """Kill what a killed `up` left behind. Only for a folder without a running `up`."""
         swept = []
         for name, entry in self._read().get("children", {}).items():
             if self._is_alive(entry):

@@ -1,9 +1,9 @@
-"""Ties a child to its parent: when the parent dies, however it dies, the kernel kills the child.
+"""Makes the kernel kill a child when its parent dies in any way.
 
-Linux only; elsewhere nothing is tied, and `up` sweeps at its next start what `records` wrote down.
-The kernel acts when the *thread* that forked ends, so only forks of the main thread are tied.
+Linux only. On other systems the next `up` kills the processes that `records` lists. The kernel acts
+when the *thread* that forked ends, so only forks of the main thread are tied.
 
-Run as a script it ties itself and becomes the command: tether.py PARENT_PID COMMAND ARG...
+As a script it ties itself and then becomes the command: tether.py PARENT_PID COMMAND ARG...
 """
 
 import ctypes
@@ -22,13 +22,13 @@ def tie_to(parent: int) -> None:
     if LIBC is None:
         return
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    # The parent may have died before the line above: then nobody will send the signal.
+    # The parent may have died before the line above. Then no signal comes.
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 def tie_forks() -> None:
-    """From now on every fork of this process, and of its forks, dies with the one it came from."""
+    """From now on, each fork of this process and of its forks dies with its parent."""
     os.register_at_fork(before=_note_parent, after_in_child=_tie_to_noted_parent)
 
 
@@ -44,7 +44,7 @@ def _tie_to_noted_parent() -> None:
 
 
 def set_name(name: str) -> None:
-    """What `ps` and `top` call this process; a fork inherits it."""
+    """The name of this process in `ps` and `top`. Forks inherit it."""
     if LIBC is not None:
         LIBC.prctl(PR_SET_NAME, name.encode()[:15], 0, 0, 0)
 

@@ -1,5 +1,5 @@
-"""The web child's entry point: `config.asgi`, in a worker that dies with its server and may hold
-as many open pages as the machine lets it."""
+"""Entry point of the web child: `config.asgi` in a worker that dies with its server and raises its
+limit of open files."""
 
 import multiprocessing
 import sys
@@ -11,8 +11,8 @@ if _server is not None and _server.pid:
     tether.tie_to(_server.pid)
 open_files.raise_limit()
 listener.bound_readers()
-# The server accepts connections in the thread that hands requests to Python, and there waits for
-# the interpreter, by default up to 5 ms for each request of a crowd.
+# The server accepts connections in the thread that passes requests to Python. There it waits for
+# the interpreter, by default up to 5 ms per request under load.
 sys.setswitchinterval(0.0005)
 
 from config.asgi import application  # noqa: E402

@@ -1,8 +1,7 @@
-"""Django's PostgreSQL backend with sessions that are closed as soon as they are of no use.
+"""Django's PostgreSQL backend, which closes sessions as soon as they are useless.
 
-A session can outlive its purpose while it still answers: its server was demoted, or is about to
-stop. Every error passes `SessionErrors`, also one that a caller handles, so no caller has to
-remember to close anything.
+A session may still respond although its server was demoted or is about to stop. Every error passes
+through `SessionErrors`, even one that the caller handles, so callers need not close anything.
 """
 
 import select
@@ -21,7 +20,7 @@ from config.db.postgresql.sessions import configure, ends_session
 
 
 class UnusableText(BadRequest, ValueError):
-    """Text that the database cannot hold. A request that brought it is answered with 400."""
+    """Text that the database cannot hold. The response to such a request is 400."""
 
 
 class SessionErrors(DatabaseErrorWrapper):
@@ -55,7 +54,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 open=False,
                 **options,
             )
-            # Of two threads that come first, one pool is kept; the other was never opened.
+            # If two threads race, one pool is kept. The other was never opened.
             self._connection_pools.setdefault(self.alias, pool)
         return self._connection_pools[self.alias]
 
@@ -64,8 +63,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().connect()
 
     def close_if_health_check_failed(self) -> None:
-        """Runs before each statement. Outside a transaction a session that is over is replaced
-        here, so a thread that keeps its connection recovers without closing it first."""
+        """Runs before each statement. Replaces a dead session outside a transaction, so a thread
+        that keeps its connection recovers by itself."""
         in_autocommit = self.autocommit and not self.in_atomic_block
         if self.connection is not None and in_autocommit and self._is_over():
             self.close()
@@ -74,7 +73,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _is_over(self) -> bool:
         if self.is_spent or self.connection.closed:
             return True
-        # The server speaks unasked when it ends a session. Only then is it worth a round trip.
+        # The server sends a message when it ends a session. Only then is a round trip worth it.
         return _has_unread(self.connection) and not self.is_usable()
 
     def _configure_connection(self, connection: psycopg.Connection) -> bool:

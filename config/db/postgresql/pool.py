@@ -1,7 +1,7 @@
 """The web process's pool of sessions.
 
-Checking a session out costs one round trip, which also shows whether it may write. A server that
-was demoted answers every question but that one.
+Checking out a session costs one round trip, which also shows whether it may write. A demoted server
+responds to everything else.
 """
 
 import time
@@ -9,8 +9,8 @@ import time
 import psycopg
 from psycopg_pool import ConnectionPool
 
-# While the database takes no writes its pages still show what is there, so a read-only session is
-# used, but not for long: the name of the host may lead to another server by now.
+# While the database is read-only, pages can still be shown, so read-only sessions are used. But not
+# for long, since the host name may resolve to another server by now.
 READ_ONLY_LASTS = 2.0
 
 
@@ -20,7 +20,7 @@ class SessionPool(ConnectionPool):
         self._renewed_at = 0.0
 
     def _check_session(self, session: psycopg.Connection) -> None:
-        """Raises when the session must not be used."""
+        """Raises if the session must not be used."""
         session.autocommit = True
         try:
             row = session.execute("SHOW transaction_read_only").fetchone()
@@ -29,7 +29,7 @@ class SessionPool(ConnectionPool):
             self._renew(session)
             raise
         is_read_only = row is not None and row[0] == "on"
-        # One that is new is used however long it took to come here.
+        # A new session is used, however long it took to get here.
         is_new, session.was_used = not session.was_used, True  # type: ignore[attr-defined]
         is_old = time.monotonic() - _opened_at(session) >= READ_ONLY_LASTS
         if is_read_only and is_old and not is_new:
@@ -38,8 +38,8 @@ class SessionPool(ConnectionPool):
             raise psycopg.OperationalError("the session has been read-only for too long")
 
     def _renew(self, session: psycopg.Connection) -> None:
-        """Idle sessions share the fate of the one that failed. The pool would find that out one by
-        one, and sleep for a second and more between two of them."""
+        """Idle sessions have probably failed too. The pool would check them one by one and sleep
+        for a second or more in between."""
         if _opened_at(session) > self._renewed_at:
             self._renewed_at = time.monotonic()
             self.drain()

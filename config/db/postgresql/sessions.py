@@ -6,10 +6,10 @@ import psycopg
 
 READ_ONLY = "25006"
 CANCELED = "57014"
-# Connection exceptions, and what an operator or a shutdown does (57P01 to 57P05).
+# Connection exceptions, and shutdowns or terminations by an operator (57P01 to 57P05).
 ENDING_CLASSES = ("08", "57")
 
-# Defaults of a role or a database that would break the site, or cost a paid call its row.
+# Other defaults of a role or database would break the site or lose the row of a paid call.
 PARAMETERS = {
     "default_transaction_isolation": "read committed",
     "default_transaction_deferrable": "off",
@@ -19,10 +19,10 @@ PARAMETERS = {
     "datestyle": "ISO, MDY",
     "intervalstyle": "postgres",
     "standard_conforming_strings": "on",
-    # A call row that was committed must survive a crash; stronger settings than `on` stay.
+    # A committed call row must survive a crash. Settings stronger than `on` stay.
     "synchronous_commit": "on",
 }
-# Behind a pooler a session of ours is not one of the server, and nothing set would stay with us.
+# Behind a pooler, our session is not a server session, so settings would not stay with it.
 SET_PARAMETERS = """
     SELECT set_config(name, value, false)
     FROM (VALUES {}) AS ours (name, value)
@@ -32,7 +32,7 @@ SET_PARAMETERS = """
 
 
 def ends_session(error: BaseException | None) -> bool:
-    """True when the session is of no use after this error, whether or not it still answers."""
+    """True if the session is useless after this error, even if it still responds."""
     if not isinstance(error, psycopg.Error):
         return False
     state = error.sqlstate or ""
@@ -43,7 +43,7 @@ def ends_session(error: BaseException | None) -> bool:
 
 
 def configure(connection: psycopg.Connection) -> None:
-    """A new session takes our parameters, in one round trip."""
+    """Set our parameters in a new session, in one round trip."""
     connection.opened_at = time.monotonic()  # type: ignore[attr-defined]
     connection.was_used = False  # type: ignore[attr-defined]
     rows = ", ".join(["(%s, %s)"] * len(PARAMETERS))
@@ -52,6 +52,6 @@ def configure(connection: psycopg.Connection) -> None:
 
 
 def is_pooled(connection: psycopg.Connection) -> bool:
-    """A pooler such as PgBouncer is in between: its handshake has a process id of its own."""
+    """True behind a pooler such as PgBouncer, whose handshake has its own process id."""
     row = connection.execute("SELECT pg_backend_pid()").fetchone()
     return row is not None and row[0] != connection.info.backend_pid
