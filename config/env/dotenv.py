@@ -3,14 +3,15 @@
 import os
 import re
 from difflib import get_close_matches
+from io import StringIO
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
+from dotenv.parser import Binding, parse_stream
 
 from config.env.values import KNOWN, read_text
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-COMMENT = re.compile(r"\s#")
 
 
 LOADED: set[str] = set()
@@ -18,8 +19,8 @@ LOADED: set[str] = set()
 
 
 def mistyped_names() -> list[tuple[str, str]]:
-    """Names of `.env` that no setting has, each with the setting that is spelled almost so. Other
-    programs may keep their own there."""
+    """Names of `.env` that no setting has, each with the setting that is spelled almost the same.
+    Other programs may keep their own names there."""
     found = []
     for name in sorted(LOADED - KNOWN):
         close = get_close_matches(name.upper(), KNOWN, n=1, cutoff=0.85)
@@ -32,33 +33,26 @@ def load_dotenv(path: Path) -> None:
     if not path.is_file():
         return
     found: dict[str, str] = {}
-    for number, line in enumerate(read_text(path.name, path).splitlines(), start=1):
-        line = line.strip()
-        if not line or line.startswith("#"):
+    # The parser only marks what it cannot read, and dotenv_values() would log it and go on.
+    for binding in parse_stream(StringIO(read_text(path.name, path))):
+        line = f"{path.name} line {binding.original.line}"
+        if binding.error:
+            raise ImproperlyConfigured(f"{line}{_describe_error(binding)}")
+        if binding.key is None:
             continue
-        name, equals, value = line.removeprefix("export ").partition("=")
-        name = name.strip()
-        if not equals or not NAME.fullmatch(name):
-            raise ImproperlyConfigured(f"{path.name} line {number} is not NAME=value")
-        if name in found:
-            raise ImproperlyConfigured(f"{path.name} line {number} sets {name} a second time")
-        try:
-            found[name] = _unquoted(value)
-        except ValueError as exc:
-            raise ImproperlyConfigured(f"{path.name} line {number}: {name} {exc}") from None
+        if binding.value is None or not NAME.fullmatch(binding.key):
+            raise ImproperlyConfigured(f"{line} is not NAME=value")
+        if binding.key in found:
+            raise ImproperlyConfigured(f"{line} sets {binding.key} a second time")
+        found[binding.key] = binding.value
     LOADED.update(found)
     for name, value in found.items():
         os.environ.setdefault(name, value)
 
 
-def _unquoted(value: str) -> str:
-    """Without its quotation marks, or without the comment that follows a blank."""
-    text = value.strip()
-    if not text.startswith(('"', "'")):
-        return COMMENT.split(value, maxsplit=1)[0].strip()
-    inside, mark, rest = text[1:].partition(text[0])
-    if not mark:
-        raise ValueError("has a quotation mark that is not closed")
-    if rest.strip() and not COMMENT.match(rest):
-        raise ValueError("has something after its closing quotation mark")
-    return inside
+def _describe_error(binding: Binding) -> str:
+    """The value is not repeated, since it may be a secret."""
+    name, equals, _ = binding.original.string.strip().removeprefix("export ").partition("=")
+    if not equals or not NAME.fullmatch(name.strip()):
+        return " is not NAME=value"
+    return f": {name.strip()} has an unclosed quotation mark, or text after a closed one"
