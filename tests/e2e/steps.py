@@ -27,7 +27,7 @@ def order(page: Page, prompt: str = PROMPT, fault: str = "") -> None:
 
 def order_slowly(page: Page) -> None:
     """A picture that takes long enough to press a button first."""
-    order(page, fault="slow_14")
+    order(page, fault="slow_16")
 
 
 def is_drawing_of(prompt: str, content: bytes) -> bool:
