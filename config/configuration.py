@@ -250,14 +250,14 @@ with env.group("Timing and retention"):
     EVENTS_KEPT = env.read_duration(
         "EVENTS_KEPT",
         90 * 86400,
-        "After this, repeated lines in the history of an ended job become one.",
+        "How long closed alerts, ended smoke tests and webhooks of ended calls are kept.",
         least=86400,
     )
     # Pages show the last thirty days.
     CALLS_KEPT = env.read_duration(
         "CALLS_KEPT",
         365 * 86400,
-        "After this, calls without a result become daily sums.",
+        "How long past grants and the history of the admin are kept.",
         least=31 * 86400,
     )
     FAILURES_KEPT = env.read_duration(

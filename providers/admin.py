@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from providers.adapters.registry import known_names
 from providers.calls import money
-from providers.calls.models import Call, CallDay, CallQuerySet, Gate, SmokeTest
+from providers.calls.models import Call, CallQuerySet, Gate, SmokeTest
 from providers.calls.money import Spend
 from providers.calls.outcomes import Kind
 from providers.calls.states import CallState
@@ -175,23 +175,3 @@ class GateAdmin(ReadOnlyAdmin):
 class SmokeTestAdmin(ReadOnlyAdmin):
     list_display = ("provider", "model", "began_at", "ended_at", "is_good", "words")
     ordering = ("-began_at", "-pk")
-
-
-@admin.register(CallDay)
-class CallDayAdmin(ReadOnlyAdmin):
-    """Each currency by itself, since they are never added together."""
-
-    list_display = (
-        "day",
-        "provider",
-        "model",
-        "rejected",
-        "failed",
-        "given_up",
-        "cost",
-        "cost_estimate",
-        "possibly_charged",
-        "given_up_unpriced",
-        "currency",
-    )
-    ordering = ("-day", "provider", "model")

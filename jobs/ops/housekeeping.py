@@ -15,20 +15,18 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from django.conf import settings
-from django.db import DatabaseError, transaction
-from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.db import DatabaseError
+from django.db.models import QuerySet
 from django_q.models import Task
 
 from jobs.core import leases
-from jobs.core.models import Event, Job, StaffAction, Stage, UnreadResult
-from jobs.core.states import ENDS, JobState
+from jobs.core.models import Job, UnreadResult
+from jobs.core.states import JobState
 from jobs.ops import old_rows
 from jobs.ops.audit import files
 from jobs.people import removal, sign_in
 from jobs.pictures import media, owner_actions, unread
-from providers.calls import call_days, restores
-from providers.calls.models import Call
-from providers.calls.states import CallState
+from providers.calls import restores
 from quotas import new_visitors
 from quotas.models import Newcomer
 
@@ -38,10 +36,6 @@ DUTY = "tidy"
 DUTY_LASTS = timedelta(minutes=10)
 BATCH = 200
 ORPHANS_KEPT = timedelta(days=1)
-STANDS_FOR = "events"
-"""The fact of an event `tidied`: how many it stands for."""
-IS_FOLDED = "folded"
-"""The fact of an event `given_up`: the call is part of the sums of its day."""
 
 
 @dataclass(frozen=True)
@@ -86,50 +80,6 @@ def _do(chore: Chore, now: datetime, seconds: float) -> int:
         return done
 
 
-# Events: of each kind the newest stays, for that is what a page is drawn from
-
-
-def _old_events(now: datetime) -> QuerySet[Event]:
-    """Of jobs that ended long ago; what happened to them lately is left alone."""
-    long_ago = now - settings.EVENTS_KEPT
-    old = Event.objects.filter(job__ended_at__lte=long_ago, at__lte=long_ago)
-    return old.exclude(name="tidied")
-
-
-def _repeated(now: datetime) -> QuerySet:
-    """By job, the kinds of event that happened to it more than once."""
-    groups = _old_events(now).order_by().values("job", "name")
-    return groups.annotate(many=Count("pk")).filter(many__gt=1)
-
-
-def count_events(now: datetime) -> int:
-    return sum(group["many"] - 1 for group in _repeated(now))
-
-
-def tidy_events(now: datetime) -> int:
-    found = _repeated(now).values_list("job", flat=True)[:BATCH]
-    return sum(_tidy_events_of(job_id, now) for job_id in dict.fromkeys(found))
-
-
-@transaction.atomic
-def _tidy_events_of(job_id: uuid.UUID, now: datetime) -> int:
-    """One event stands in the place of the repeated ones, and for their number: the version of a
-    job is that of its events."""
-    Job.objects.select_for_update().get(pk=job_id)
-    events = list(_old_events(now).filter(job=job_id).order_by("pk"))
-    newest = {event.name: event.pk for event in events}
-    repeated = [event.pk for event in events if event.pk not in newest.values()]
-    if repeated:
-        _stand_in(repeated, event="tidied")
-    return len(repeated)
-
-
-def _stand_in(event_ids: list[int], *, event: str) -> None:
-    first, *others = event_ids
-    Event.objects.filter(pk=first).update(name=event, facts={STANDS_FOR: len(event_ids)})
-    Event.objects.filter(pk__in=others).delete()
-
-
 # Failed tasks of the queue
 
 
@@ -140,32 +90,6 @@ def _failures(now: datetime) -> QuerySet[Task]:
 def tidy_failures(now: datetime) -> int:
     some = list(_failures(now).order_by().values_list("pk", flat=True)[:BATCH])
     return Task.objects.filter(pk__in=some).delete()[0]
-
-
-# Calls that brought nothing, into sums of a day (`providers.calls.call_days`)
-
-
-def _calls(now: datetime) -> QuerySet[Call]:
-    """Of jobs that have ended, and referred to by nothing that stays."""
-    ended = Stage.objects.filter(work=OuterRef("work"), job__state__in=ENDS)
-    decided = StaffAction.objects.filter(call=OuterRef("pk"))
-    unnamed = call_days.foldable(now).filter(stage=None, pictures=None, unread_results=None)
-    return unnamed.filter(Exists(ended), ~Exists(decided))
-
-
-def tidy_calls(now: datetime) -> int:
-    some = list(_calls(now).order_by("pk").values_list("pk", flat=True)[:BATCH])
-    return len(_fold(some, now)) if some else 0
-
-
-@transaction.atomic
-def _fold(call_ids: list[int], now: datetime) -> list[Call]:
-    """What was given up explains why a slot stays on hold: the job's history says where it went."""
-    folded = call_days.fold(call_ids, now)
-    works = [call.work for call in folded if call.state == CallState.GIVEN_UP]
-    jobs = Stage.objects.filter(work__in=works).values("job")
-    Event.objects.filter(job__in=jobs, name="given_up").update(facts={IS_FOLDED: True})
-    return folded
 
 
 # Pictures of visitors
@@ -253,9 +177,7 @@ def _delete_old(name: str, rows: Callable[[datetime], QuerySet]) -> Chore:
 
 
 CHORES = (
-    Chore("events", count_events, tidy_events),
     Chore("failed tasks", lambda now: _failures(now).count(), tidy_failures),
-    Chore("calls", lambda now: _calls(now).count(), tidy_calls),
     Chore("pictures of visitors", lambda now: _visitors_jobs(now).count(), tidy_visitors),
     Chore("jobs of former users", lambda now: removal.jobs_to_clear(now).count(), tidy_former),
     Chore("jobs that sign-ins left", lambda now: _left_jobs().count(), move_left_jobs),

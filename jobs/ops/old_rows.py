@@ -80,7 +80,6 @@ OLD: dict[str, Callable[[datetime], QuerySet]] = {
 CHORE_OF = {
     "admin.LogEntry": "admin log",
     "django_q.Task": "failed tasks",
-    "jobs.Event": "events",
     "jobs.UnreadResult": "unread results",
     "providers.Hook": "hooks",
     "providers.SmokeTest": "smoke tests",
@@ -101,6 +100,7 @@ BOUND_OF = {
     "contenttypes.ContentType": "Made by migrations: one a table.",
     "django_q.OrmQ": "One a message that no worker has taken yet; taken ones go.",
     "django_q.Schedule": "The fixed schedules of jobs/engine/schedules.py; others are removed.",
+    "jobs.Event": "One a change of a job: a few for each try, kept with it.",
     "jobs.Heartbeat": "One a part of the site: two.",
     "jobs.Job": "One an order, kept for good: the record of what was asked for.",
     "jobs.Lease": "One a duty, removed when it is given back.",
@@ -108,9 +108,7 @@ BOUND_OF = {
     " former users go after VISITOR_PICTURES_KEPT.",
     "jobs.StaffAction": "One a decision of staff, kept for good.",
     "jobs.Stage": "One to send and one a result of an order, kept with it.",
-    "providers.Call": "One a request that was paid or has an id, kept for good; the others become"
-    " days of old calls after CALLS_KEPT (chore calls).",
-    "providers.CallDay": "One a day, model and currency.",
+    "providers.Call": "One a request to a provider, kept for good: it is the record of its cost.",
     "providers.Gate": "One a provider and model among the settings.",
     "providers.Restore": "One a restore by hand, kept for good.",
     "quotas.Allowance": "At most one a plan and kind of job.",

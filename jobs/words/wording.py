@@ -220,7 +220,6 @@ EVENTS: dict[str, "StrPromise"] = {
     "deleted": gettext_lazy("You deleted the picture."),
     "removed": gettext_lazy("Its person was deleted, and what was theirs was removed."),
     "expired": gettext_lazy("The picture was removed: those of visitors are not kept for ever."),
-    "tidied": gettext_lazy("%(events)s earlier lines like those that follow are not kept."),
     "given_up": gettext_lazy("We stopped asking: the outcome was never learned."),
     "set_aside": gettext_lazy("Something on this machine keeps failing. Next try at %(until)s."),
     "resumed": gettext_lazy("Staff had it tried again at once."),

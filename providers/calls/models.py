@@ -306,51 +306,6 @@ class SmokeTest(models.Model):
         return f"{self.provider} {self.began_at:%Y-%m-%d %H:%M}"
 
 
-class CallDay(models.Model):
-    """What is left of old calls that brought nothing: their sums, by day of the provider's own
-    calendar. `cost` is what the provider said, `cost_estimate` what was expected where it said
-    nothing; together they are what a call counts with (`money`). `possibly_charged` is
-    the part of the estimates that was given up; `given_up_unpriced` had none."""
-
-    provider = models.CharField(_("provider"), max_length=40)
-    model = models.CharField(_("model"), max_length=200)
-    day = models.DateField(_("day"))
-    currency = models.CharField(_("currency"), max_length=3, blank=True)
-    rejected = models.PositiveIntegerField(_("rejected"), default=0)
-    failed = models.PositiveIntegerField(_("failed"), default=0)
-    given_up = models.PositiveIntegerField(_("given up"), default=0)
-    cost = models.DecimalField(_("cost"), max_digits=16, decimal_places=4, default=0)
-    cost_estimate = models.DecimalField(_("estimate"), max_digits=16, decimal_places=4, default=0)
-    possibly_charged = models.DecimalField(
-        _("possibly charged"), max_digits=16, decimal_places=4, default=0
-    )
-    given_up_unpriced = models.PositiveIntegerField(_("given up without a price"), default=0)
-
-    class Meta:
-        verbose_name = _("day of old calls")
-        verbose_name_plural = _("days of old calls")
-        constraints = [
-            models.UniqueConstraint(
-                fields=["provider", "model", "day", "currency"], name="call_day_once"
-            ),
-            models.CheckConstraint(
-                condition=Q(cost__gte=0) & Q(cost_estimate__gte=0) & Q(possibly_charged__gte=0),
-                name="call_day_money_not_negative",
-            ),
-        ]
-        indexes = [
-            # What was possibly charged, of any day: on the dashboard, from few rows.
-            models.Index(
-                fields=["provider", "currency"],
-                condition=Q(given_up__gt=0),
-                name="call_day_given_up",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.provider}:{self.model} {self.day}"
-
-
 class Restore(models.Model):
     """The database was restored from a backup at that instant (`restores`). One row for
     each time that an operator did it; none is ever removed."""

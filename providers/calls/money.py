@@ -19,7 +19,7 @@ from django.db.models import Count, DecimalField, F, Q, QuerySet, Sum, Value
 from django.db.models.functions import Coalesce
 
 from providers.adapters.registry import Offer, estimate_of, find_provider
-from providers.calls.models import Call, CallDay
+from providers.calls.models import Call
 from providers.calls.states import CallState
 
 NOTHING = Decimal(0)
@@ -89,20 +89,7 @@ def spend_of(providers: Iterable[str], now: datetime) -> dict[str, dict[str, Spe
     for row in rows:
         of_provider, currency = found[row.pop("provider")], row.pop("currency")
         of_provider[currency] = replace(of_provider[currency], **row)
-    for provider, currency, total, unpriced in _folded_given_up():
-        known = found[provider][currency]
-        found[provider][currency] = replace(
-            known,
-            possibly_charged=known.possibly_charged + total,
-            possibly_charged_unpriced=known.possibly_charged_unpriced + unpriced,
-        )
     return found
-
-
-def _folded_given_up() -> QuerySet:
-    days = CallDay.objects.filter(given_up__gt=0).order_by().values("provider", "currency")
-    summed = days.annotate(total=Sum("possibly_charged"), unpriced=Sum("given_up_unpriced"))
-    return summed.values_list("provider", "currency", "total", "unpriced")
 
 
 def _sent_today(providers: Iterable[str], now: datetime) -> QuerySet[Call]:

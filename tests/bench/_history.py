@@ -46,7 +46,6 @@ class History:
         self.write_alerts()
         self.write_grants()
         self.write_decisions()
-        self.write_days_of_calls()
 
     def write_accounts(self) -> None:
         from quotas.models import Account
@@ -205,20 +204,6 @@ class History:
             reason="'They asked'",
             by_name="'staff'",
             at=self._moment(f"({FEW} - i) * 1000"),
-        )
-
-    def write_days_of_calls(self) -> None:
-        """Of before the history."""
-        from providers.calls.models import CallDay
-
-        self._insert(
-            CallDay,
-            self._numbers(until=FEW),
-            provider="CASE WHEN i % 2 = 0 THEN 'polza' ELSE 'sandbox' END",
-            model=f"'{MODEL}'",
-            day=self._day(f"{DAYS} + i / 2"),
-            currency="'RUB'",
-            rejected="i % 7",
         )
 
     def _numbers(self, first: int = 1, until: int = 0) -> str:

@@ -76,7 +76,6 @@ PAGES = {
     "grants": "quotas/grant/",
     "grants of today": "quotas/grant/?on=today",
     "decisions of staff": "jobs/staffaction/",
-    "days of old calls": "providers/callday/",
     "smoke tests": "providers/smoketest/",
     "gates": "providers/gate/",
     "plans": "quotas/plan/",

@@ -1,23 +1,22 @@
 """Housekeeping as its tests run it, and what the audit says afterwards."""
 
 from datetime import datetime, timedelta
-from decimal import Decimal
 
-from jobs.core.models import Job
+from django_q.models import Task
+
 from jobs.ops import audit
 from jobs.ops.housekeeping import tidy
-from providers.calls.outcomes import Cause, Failed
-from quotas.models import Account
-from tests import rows
 
 DAY = timedelta(days=1)
 YEARS = timedelta(days=800)
 
 
-def failed_unnamed(account: Account, at: datetime) -> Job:
-    """Billed without a picture, in the answer to its submit: no id was ever heard of."""
-    said = Failed(Cause("no_output", rule="no_output"), Decimal("5.00"))
-    return rows.news(rows.sending(account, at), said, at + 2 * rows.SECOND)
+def fail_tasks(count: int, at: datetime) -> None:
+    """Failed tasks of the queue, which housekeeping removes once they are old."""
+    for number in range(count):
+        Task.objects.create(
+            id=f"{number:032}", name="x", func="x", started=at, stopped=at, success=False
+        )
 
 
 def run(at, seconds: float = 60) -> dict[str, int]:

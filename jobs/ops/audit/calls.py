@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Greatest
 
-from jobs.core.models import Deed, Event, Job, StaffAction, Stage
+from jobs.core.models import Deed, Job, StaffAction, Stage
 from jobs.core.states import JobState
 from jobs.core.works import has_call
 from jobs.ops.audit.findings import Finding, check, each
@@ -15,8 +15,6 @@ from providers.calls.states import LIVE, WALL, CallState
 from quotas.models import Kind
 
 BEYOND_REASON = 1_000_000
-WAS_FOLDED = Exists(Event.objects.filter(job=OuterRef("pk"), name="given_up", facts__folded=True))
-"""Of a job whose given-up call housekeeping has taken."""
 PAID = Q(state=CallState.SUCCEEDED) | Q(late_outcome=CallState.SUCCEEDED)
 
 
@@ -78,9 +76,7 @@ def failure_is_confirmed(now: datetime) -> Iterator[Finding]:
 
 @check("A job ended as not confirmed, but no call of it was given up.")
 def not_confirmed_job_gave_up(now: datetime) -> Iterator[Finding]:
-    """Or it became part of the sums of its day, and the job's history says so."""
-    unexplained = ~has_call(state=CallState.GIVEN_UP) & ~WAS_FOLDED
-    return each(_sending(JobState.NOT_CONFIRMED).filter(unexplained))
+    return each(_sending(JobState.NOT_CONFIRMED).filter(~has_call(state=CallState.GIVEN_UP)))
 
 
 @check("A job is ready, but no call has made its result.")

@@ -38,8 +38,6 @@ SAYS = {
     "attempt_slot_within_allowed": "A slot lies outside of what was allowed.",
     "call_accepted_has_reference": "An accepted call has no id of the provider to ask about.",
     "call_cost_not_negative": "A call has a negative cost.",
-    "call_day_money_not_negative": "A day of old calls has negative money.",
-    "call_day_once": "A day of old calls of one model is kept twice.",
     "call_ended_once_ended": "A call's state and the time of its end disagree.",
     "call_fallback_names_its_rule": "A fallback does not name the rule that allowed it.",
     "call_late_only_after_end": "A call has late news, but no end before it.",

@@ -9,7 +9,6 @@ from django.db.models.functions import TruncDate
 from jobs.core.models import Event, Job
 from jobs.core.states import ENDS, OPEN, JobState
 from jobs.core.works import has_call
-from jobs.ops.audit.calls import WAS_FOLDED
 from jobs.ops.audit.findings import Finding, check, each, together
 from providers.calls.states import LIVE, CallState
 from quotas.models import Attempt, Kind
@@ -67,8 +66,7 @@ def ended_job_is_settled(now: datetime) -> Iterator[Finding]:
     """Only a job that was not confirmed keeps its slot on hold, as the record of an unknown."""
     pending = _jobs(ENDS, attempt__state=AttemptState.PENDING)
     unknown = has_call(state__in=[*LIVE, CallState.GIVEN_UP])
-    explained = unknown | WAS_FOLDED
-    return each(pending.exclude(Q(state=JobState.NOT_CONFIRMED) & explained))
+    return each(pending.exclude(unknown, state=JobState.NOT_CONFIRMED))
 
 
 @check("A job brought nothing, but its slot counts as used.")

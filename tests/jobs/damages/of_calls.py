@@ -3,7 +3,7 @@
 import uuid
 
 from jobs.core.works import work_of
-from providers.calls.models import CallDay, Gate, Hook, SmokeTest
+from providers.calls.models import Gate, Hook, SmokeTest
 from tests.jobs.damages.planting import (
     YEAR,
     calls,
@@ -190,14 +190,3 @@ def _(job):
 def _(job):
     test = SmokeTest.objects.create(provider="sandbox", model="x", began_at=job.created_at)
     return harm(SmokeTest.objects.filter(pk=test.pk), is_good=True)
-
-
-@damage("call_day_once", despite=("call_day_once",))
-def _(job):
-    return double(CallDay.objects.create(provider="sandbox", model="x", day=job.created_at.date()))
-
-
-@damage("call_day_money_not_negative", despite=("call_day_money_not_negative",))
-def _(job):
-    day = CallDay.objects.create(provider="sandbox", model="x", day=job.created_at.date())
-    return harm(CallDay.objects.filter(pk=day.pk), cost=-1)

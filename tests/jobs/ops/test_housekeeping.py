@@ -19,10 +19,12 @@ from jobs.ops.housekeeping import BATCH, CHORES
 from jobs.pictures import thumbnails
 from jobs.pictures.panels import panel_of
 from jobs.processes import tasks
-from providers.calls.models import Call, CallDay
+from providers.calls import ledger, money
+from providers.calls.models import Call
+from providers.calls.outcomes import Accepted
 from quotas.models import Attempt
 from tests import rows
-from tests.jobs.tidying import DAY, YEARS, run, violations
+from tests.jobs.tidying import DAY, YEARS, fail_tasks, run, violations
 from tests.quotas.test_contention import contend, errors_in, read_rows
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued", "media")]
@@ -35,7 +37,8 @@ def test_a_site_at_work_has_nothing_to_tidy(everything, now):
 def test_what_is_years_old_goes_and_the_audit_finds_what_it_found_before(everything, now):
     at = now + YEARS
     before = violations(at)
-    assert run(at)["calls"] > 0
+    fail_tasks(1, now)
+    assert run(at)["failed tasks"] > 0
     assert violations(at) == before
     assert run(at) == {}
 
@@ -47,72 +50,60 @@ def test_attempts_and_jobs_stay_as_they_are(everything, now):
     assert list(Job.objects.values()) == jobs
 
 
-# Events
+# Calls and events
 
 
 def shown(job: Job) -> dict:
-    """The panel, but for the lines of its history and the time it was drawn at."""
+    """The panel, but for the time it was drawn at."""
     panel = panel_of(rows.again(job))
     return {name: str(panel[name]) for name in ("steps", "sentences", "shown") if name in panel}
 
 
-def test_of_each_kind_of_event_the_newest_stays(account, now):
-    job = rows.failed(account, now)
-    for number in range(5):
-        transitions.record_event(job.pk, event="fetch_failed", now=now, why=str(number))
-    transitions.record_event(job.pk, event="store_failed", now=now)
-    assert run(now + YEARS)["events"] == 4
-    story = list(Event.objects.filter(job=job).order_by("pk").values_list("name", "facts"))
-    assert [line for line in story if line[0] in ("fetch_failed", "store_failed", "tidied")] == [
-        ("tidied", {"events": 4}),
-        ("fetch_failed", {"why": "4"}),
-        ("store_failed", {}),
-    ]
-    assert violations(now + YEARS) == []
-
-
-def test_events_of_a_job_that_goes_on_or_ended_lately_stay(account, now, settings):
-    for way in (rows.lost, rows.failed):
-        job = way(account, now)
-        for _ in range(3):
-            transitions.record_event(job.pk, event="fetch_failed", now=now)
-    assert run(now + settings.EVENTS_KEPT) == {}
-    assert Event.objects.filter(name="tidied").count() == 0
-
-
-def test_what_happened_lately_to_an_old_job_stays(account, now, settings):
-    job = rows.failed(account, now)
-    at = now + settings.EVENTS_KEPT + DAY
-    for moment in (now, now, at - DAY / 2, at - DAY / 2):
-        transitions.record_event(job.pk, event="fetch_failed", now=moment)
-    assert housekeeping.count_events(at) == 1
-    assert run(at) == {"events": 1}
-    assert Event.objects.filter(name="fetch_failed").count() == 3
-    assert violations(at) == []
-
-
-def test_a_page_says_the_same_after_it(everything, clock, now):
+def test_every_call_and_every_event_stays_as_a_row(everything, clock, now):
     for job in everything:
         for event in ("busy", "fetch_failed", "overslept", "busy", "fetch_failed"):
             transitions.record_event(job.pk, event=event, now=now + timedelta(seconds=30))
-    last = {job.pk: job.events.latest("pk").pk for job in everything}
     clock.move_to(now + YEARS)
-    before = [shown(job) for job in everything]
-    assert all(before)
-    assert run(now + YEARS)["events"] > 0
-    assert [shown(job) for job in everything] == before
-    assert {job.pk: job.events.latest("pk").pk for job in everything} == last
-
-
-def test_the_history_says_that_lines_are_missing(ana_client, account, now):
-    job = rows.failed(account, now)
-    for _ in range(4):
-        transitions.record_event(job.pk, event="fetch_failed", now=now)
+    tables = (Call, Event)
+    before = [list(table.objects.order_by("pk").values()) for table in tables]
+    pages = [shown(job) for job in everything]
+    assert all(pages)
     run(now + YEARS)
-    # Her session was years old by then.
-    ana_client.force_login(account.user)
-    page = ana_client.get(reverse("job", args=[job.pk])).content.decode()
-    assert "3 earlier lines like those that follow are not kept." in page
+    assert [list(table.objects.order_by("pk").values()) for table in tables] == before
+    assert [shown(job) for job in everything] == pages
+
+
+def test_what_was_given_up_stays_possibly_charged(account, now):
+    rows.not_confirmed(account, now)
+    rows.given_back(account, now)
+    unpriced = rows.call_of(rows.not_confirmed(account, now + DAY))
+    Call.objects.filter(pk=unpriced.pk).update(cost_estimate=None)
+    before = money.spend_of(["sandbox"], now + YEARS)["sandbox"]["RUB"]
+    run(now + YEARS)
+    assert money.spend_of(["sandbox"], now + YEARS)["sandbox"]["RUB"] == before
+    assert (before.possibly_charged, before.possibly_charged_unpriced) == (10, 1)
+
+
+def test_a_call_given_up_that_is_gone_is_found(account, now):
+    rows.not_confirmed(account, now)
+    Call.objects.all().delete()
+    found = {line.partition(":")[0] for line in violations(now + YEARS)}
+    assert found == {"not_confirmed_job_gave_up", "ended_job_is_settled"}
+
+
+@pytest.mark.parametrize(
+    "make", [rows.ready, rows.deleted, rows.not_fetched, rows.ready_late, rows.failed_billed]
+)
+def test_an_old_call_refuses_its_work_and_its_id_to_others(account, now, make):
+    call = rows.call_of(make(account, now))
+    run(now + YEARS)
+    call.refresh_from_db()
+    other = rows.call_of(rows.lost(account, now))
+    ledger.record(call_id=other.pk, news=Accepted(str(call.reference)), now=now + YEARS)
+    other.refresh_from_db()
+    assert other.reference is None
+    if call.state == "succeeded":
+        assert ledger.open_call(work=call.work, offer=rows.OFFER, now=now + YEARS) is None
 
 
 # Failed tasks
@@ -220,52 +211,51 @@ def test_other_folders_are_left_alone(now):
 # The run
 
 
-def test_a_run_is_bounded_and_the_next_goes_on(account, now, monkeypatch):
+def test_a_run_is_bounded_and_the_next_goes_on(now, monkeypatch):
     monkeypatch.setattr(housekeeping, "BATCH", 2)
-    for _ in range(5):
-        rows.failed(account, now)
-    assert [run(now + YEARS, seconds=0).get("calls") for _ in range(4)] == [2, 2, 1, None]
+    fail_tasks(5, now)
+    removed = [run(now + YEARS, seconds=0).get("failed tasks") for _ in range(4)]
+    assert removed == [2, 2, 1, None]
 
 
-def test_a_chore_that_fails_stops_no_other(account, now, monkeypatch, caplog):
-    rows.failed(account, now)
-    broken = housekeeping.Chore("events", lambda now: 0, lambda now: 1 / 0)
-    monkeypatch.setattr(housekeeping, "CHORES", (broken, *CHORES[1:]))
-    assert run(now + YEARS) == {"calls": 1}
-    assert "Housekeeping of events came to a stop" in caplog.text
+def test_a_chore_that_fails_stops_no_other(now, monkeypatch, caplog):
+    fail_tasks(1, now)
+    broken = housekeeping.Chore("broken", lambda now: 0, lambda now: 1 / 0)
+    monkeypatch.setattr(housekeeping, "CHORES", (broken, *CHORES))
+    assert run(now + YEARS) == {"failed tasks": 1}
+    assert "Housekeeping of broken came to a stop" in caplog.text
 
 
-def test_two_do_not_tidy_at_the_same_time(account, now):
-    rows.failed(account, now)
+def test_two_do_not_tidy_at_the_same_time(now):
+    fail_tasks(1, now)
     other = housekeeping.uuid.uuid4()
     assert leases.take_duty(housekeeping.DUTY, other, now + YEARS, housekeeping.DUTY_LASTS)
     assert housekeeping.tidy_if_due(now + YEARS, seconds=1) == {}
     leases.drop_duty(housekeeping.DUTY, other)
-    assert housekeeping.tidy_if_due(now + YEARS, seconds=1)["calls"] == 1
+    assert housekeeping.tidy_if_due(now + YEARS, seconds=1)["failed tasks"] == 1
     assert not Lease.objects.exists()
 
 
-def test_it_is_a_schedule(account, now, clock):
+def test_it_is_a_schedule(now, clock):
     assert "jobs.processes.tasks.tidy" in {plan.func for plan in PLANS}
-    rows.failed(account, now)
+    fail_tasks(1, now)
     clock.move_to(now + YEARS)
     tasks.tidy()
-    assert CallDay.objects.count() == 1
+    assert not Task.objects.exists()
 
 
 def test_a_dry_run_counts_what_a_run_removes(everything, account, now, clock, capsys, settings):
     settings.VISITOR_PICTURES_KEPT = DAY
-    for _ in range(3):
-        transitions.record_event(everything[-1].pk, event="fetch_failed", now=now)
+    fail_tasks(3, now)
     lay("pictures/ab/abc-1-0.png", 2 * DAY, now)
     clock.move_to(now + YEARS)
-    states = [table.objects.count() for table in (Call, Event, Picture, CallDay)]
+    states = [table.objects.count() for table in (Call, Event, Picture, Task)]
     call_command("tidy", "--dry-run")
     foretold = capsys.readouterr().out.replace("would be removed", "removed")
-    assert [table.objects.count() for table in (Call, Event, Picture, CallDay)] == states
+    assert [table.objects.count() for table in (Call, Event, Picture, Task)] == states
     call_command("tidy")
     assert capsys.readouterr().out == foretold
-    assert "calls: 0" not in foretold
+    assert "failed tasks: 0" not in foretold
 
 
 def test_the_command_says_when_another_is_at_it(now, clock):
@@ -284,20 +274,16 @@ def test_the_command_says_when_the_database_is_held(monkeypatch):
         call_command("tidy")
 
 
-def test_a_batch_is_few_statements(account, now, django_assert_max_num_queries):
-    for _ in range(6):
-        rows.failed(account, now)
+def test_a_batch_is_few_statements(now, django_assert_max_num_queries):
+    fail_tasks(6, now)
     assert BATCH == 200
-    with django_assert_max_num_queries(25):
-        assert housekeeping.tidy_calls(now + YEARS) == 6
-    assert not Call.objects.exists()
+    with django_assert_max_num_queries(5):
+        assert housekeeping.tidy_failures(now + YEARS) == 6
+    assert not Task.objects.exists()
 
 
-def test_whoever_tidies_at_the_same_time_counts_nothing_twice(each_database, tmp_path):
+def test_several_at_the_same_time_count_nothing_twice(each_database, tmp_path):
     answers = contend(each_database, "tidy", tmp_path, module="tests.jobs.tidiers")
     assert errors_in(answers) == []
-    assert sum(answer["calls"] for answer in answers) == 12
-    assert sum(answer["events"] for answer in answers) == 12 * 2
-    sums = read_rows(each_database, "SELECT SUM(failed), SUM(cost) FROM providers_callday")
-    assert [(int(failed), int(cost)) for failed, cost in sums] == [(12, 60)]
-    assert read_rows(each_database, "SELECT COUNT(*) FROM providers_call") == [(0,)]
+    assert sum(answer["failed tasks"] for answer in answers) == 12
+    assert read_rows(each_database, "SELECT COUNT(*) FROM django_q_task") == [(0,)]
