@@ -49,11 +49,14 @@ SKEW = timedelta(seconds=5)
 
 def install() -> None:
     """What is a constant of the product, since nobody ever sets it."""
+    from config.supervisor import watch
     from jobs.core import leases
     from jobs.engine import advance
     from jobs.pictures import saving
     from providers import recovery
 
+    # Only of a machine that is too busy to start a process in time: no act stops it for so long.
+    replace(watch, "SILENT_FOR", 120.0)
     replace(recovery, "SKEW", SKEW)
     replace(leases, "DEATH_DELAYS", (1, 2, 4, 8))
     replace(saving, "FETCH_DELAYS", (1, 1, 2))
