@@ -61,8 +61,8 @@ def _drop(model: type[Model], constraint: BaseConstraint) -> None:
         model._meta.constraints = told
 
 
-def let_share(model: type[Model], name: str, loose: Field) -> None:
-    """Let rows share a value: put the loose field in the place of the one that is unique."""
+def replace_field(model: type[Model], name: str, loose: Field) -> None:
+    """Alter the column to one that enforces less."""
     connection.check_constraints()
     loose.set_attributes_from_name(name)
     loose.model = model

@@ -8,16 +8,18 @@ import pytest
 import time_machine
 from django.core.management import call_command
 from django.db import OperationalError, connection, transaction
+from django.db.models import PROTECT, CharField, ForeignKey
 
-from jobs.core.models import Job
+from jobs.core.models import Event, Job, Picture, Stage
 from jobs.core.states import JobState
 from jobs.ops import audit
 from jobs.ops.audit import CHECKS, rules
 from providers.calls.outcomes import Accepted, Cause, Rejected, Unknown
 from quotas import accounts
+from quotas.models import Account, Attempt
 from tests import rows, working
 from tests.fakes import made
-from tests.jobs.damages import DAMAGES, forget
+from tests.jobs.damages import DAMAGES, forget, replace_field
 
 pytestmark = pytest.mark.django_db
 
@@ -74,20 +76,51 @@ def test_every_check_has_a_damage_that_it_finds():
     assert {check.name for check in CHECKS} - planted == set()
 
 
-def test_every_constraint_has_a_sentence_and_a_damage():
-    names = {
-        constraint.name
-        for model in rules.audited_models()
-        for constraint in model._meta.constraints
-    }
-    assert names == set(rules.SAYS)
-    assert names - {damage.check for damage in DAMAGES} == set()
+CONSTRAINTS = [
+    constraint.name for model in rules.audited_models() for constraint in model._meta.constraints
+]
+REFERENCES = [
+    (Job, "account"),
+    (Event, "job"),
+    (Stage, "job"),
+    (Picture, "job"),
+    (Attempt, "account"),
+]
 
 
-@pytest.mark.parametrize("name", ["call_wall", "call_reference_once", "stage_goes_on"])
+@pytest.mark.parametrize("name", CONSTRAINTS)
 def test_a_constraint_that_the_database_lost_is_named(make, now, name):
     forget(name)
     assert found(now) == {"database_enforces_rules": {name}}
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "loose"),
+    [
+        (Job, "attempt", ForeignKey(Attempt, PROTECT, null=True)),
+        (Account, "name", CharField(max_length=40, null=True)),
+    ],
+    ids=["job_attempt", "account_name"],
+)
+def test_a_unique_column_that_is_no_longer_unique_is_named(make, now, model, name, loose):
+    replace_field(model, name, loose)
+    rule = f"{model._meta.model_name}_{name}_once"
+    assert found(now) == {"database_enforces_rules": {rule}}
+
+
+@pytest.mark.parametrize(("model", "name"), REFERENCES)
+def test_a_reference_that_the_database_lost_is_named(make, now, model, name):
+    parent = model._meta.get_field(name).related_model
+    replace_field(model, name, ForeignKey(parent, PROTECT, db_constraint=False))
+    rule = f"{model._meta.model_name}_{name}_exists"
+    assert found(now) == {"database_enforces_rules": {rule}}
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL refuses it at the commit")
+def test_a_row_that_refers_to_none_is_named(make, now):
+    job = make("queued")
+    Job.objects.filter(pk=job.pk).update(account=-1)
+    assert "database_references_exist" in found(now)
 
 
 def test_only_the_damaged_row_is_named(make, now):
