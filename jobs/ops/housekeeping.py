@@ -1,9 +1,8 @@
-"""Housekeeping: what is old and told by nothing goes, in small batches, by retention settings.
+"""Housekeeping removes old rows and files in small batches, as the retention settings require.
 
-Each chore may be run again at any time, by two at once, and killed between or within its batches:
-a batch is one transaction, or the removal of files that no row names. No attempt and no job goes,
-no call that was paid or whose money would not be known any more, and no event that a page is drawn
-from.
+A chore may run again at any time, in two processes at once, and be killed between or within its
+batches: a batch is one transaction, or the removal of files that no row names. Jobs, attempts,
+calls and events stay.
 """
 
 import logging
@@ -40,7 +39,7 @@ ORPHANS_KEPT = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Chore:
-    """`count` says how much would go; `step` removes one batch and says how much that was."""
+    """`count` returns how much is due; `step` removes one batch and returns its size."""
 
     name: str
     count: Callable[[datetime], int]

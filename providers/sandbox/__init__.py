@@ -1,4 +1,4 @@
-"""A local provider: speaks Polza's wire contract, draws test pictures, misbehaves when asked to.
+"""A local provider: speaks Polza's wire contract, draws test pictures, misbehaves on demand.
 
 It is a program of its own (`manage.py sandbox`) that knows nothing of the site and its database;
 `faults` alone is read by both sides.

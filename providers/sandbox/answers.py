@@ -12,7 +12,7 @@ from providers.sandbox.orders import HistoryPage
 
 PENDING_SHARE = 0.25
 UNKNOWN_WORD = "upscaling"
-# Until then the end is not told, so that each nonsense before it is heard.
+# The end is reported only after these polls, so that each kind of nonsense is sent first.
 MUDDLED_POLLS = {"poll_flaky": 8, "wrong_id": 4, "no_id": 2, "poll_429": 2, "poll_429_after": 2}
 EMPTY_OUTPUTS: tuple[Any, ...] = (None, [], {})
 ENDS = {
@@ -48,7 +48,7 @@ def as_json(answer: dict) -> bytes:
 
 
 def status_of(generation: Generation, *, now: float) -> str:
-    """The true status; a poll may be told another (`status_told`)."""
+    """The true status. A poll may be answered with another (`status_told`)."""
     if now < generation.completes_at:
         runs_for = generation.completes_at - generation.executed_at
         is_fresh = now - generation.executed_at < runs_for * PENDING_SHARE

@@ -64,7 +64,7 @@ class Generation:
     completes_at: float
     charged: Decimal
     failure_told_at: float | None = None
-    # Numbers for the faults that depend on how often one asked; a restart counts anew.
+    # Counters for faults that depend on the number of requests. A restart resets them.
     polls: Iterator[int] = field(default_factory=lambda: count(1))
     downloads: Iterator[int] = field(default_factory=lambda: count(1))
     listings: Iterator[int] = field(default_factory=lambda: count(1))

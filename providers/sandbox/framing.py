@@ -1,4 +1,4 @@
-"""Answers whose bytes arrive whole and whose framing is wrong, or that have company on the line."""
+"""Answers that arrive whole but are framed wrongly, or share the connection with other bytes."""
 
 import time
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """The sandbox's webhooks: signed in the way of one provider or another, late, doubled or forged.
 
-They go to this machine alone, from a few threads with time-outs. What waits to be sent lies in
+They go to this machine only, from a few threads with time-outs. What waits to be sent lies in
 memory: a restart forgets it, as a provider may lose a webhook.
 """
 
@@ -95,7 +95,7 @@ class Message:
 
 
 class Sender:
-    """Sends each message when its time has come, again after a while where nobody answered."""
+    """Sends each message when it is due, and again after a while if there was no answer."""
 
     def __init__(self, signer: Signer | None = None) -> None:
         self.signer = signer or Signer()
@@ -116,7 +116,7 @@ class Sender:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def promise(self, generation: Generation, url: str, *, base_url: str, minute: float) -> None:
-        """Report on this run, as its fault says; at once where the report overtakes the answer."""
+        """Report on this run as its fault requires, at once where that precedes the answer."""
         fault = generation.fault.name
         if fault not in HOOKED or not is_on_this_machine(url):
             return
@@ -200,7 +200,7 @@ def _post(url: str, headers: dict[str, str], body: bytes) -> int:
 def _line_to(scheme: str) -> Callable[[str, int | None], HTTPConnection]:
     if scheme == "http":
         return lambda host, port: HTTPConnection(host, port, timeout=TIMEOUT)
-    # It never leaves this machine, whose own proxy may have any certificate.
+    # It never leaves this machine, and the proxy here may have any certificate.
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return lambda host, port: HTTPSConnection(host, port, timeout=TIMEOUT, context=context)

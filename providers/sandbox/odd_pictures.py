@@ -8,7 +8,7 @@ from io import BytesIO
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-# Pillow refuses to unpack more than 1 MiB of text unless told otherwise.
+# Pillow refuses to unpack more than 1 MiB of text unless configured otherwise.
 LONG_TEXT = "a step of the workflow; " * 52_000
 END_MARKER = b"\xff\xd9"
 AFTER_HEADER = 8 + 25

@@ -66,7 +66,7 @@ class Routes(Line):
         except Refusal as exc:
             self.reply(exc.status, answers.error(exc.code, exc.message))
         except sqlite3.Error:
-            # What cannot be billed is not executed, and what is not on the bill is not told.
+            # A run that cannot be billed is not executed, and its answer is not sent.
             self.reply(503, answers.error("SERVICE_UNAVAILABLE", "Сервис временно недоступен"))
 
     def _post(self) -> None:
@@ -97,7 +97,7 @@ class Routes(Line):
         return self.reply(200 if answers.is_even(generation) else 201, answer)
 
     def _run_look_alike(self, order: Order) -> None:
-        """As if somebody else had used the key: it is none of the work's runs."""
+        """As if another client had used the key. It is none of the work's runs."""
         twin = replace(order, work=f"a look-alike of {order.work}")
         self.server.bill.execute(twin, now=time.time(), seconds=self.server.runs_for(order.fault))
 
@@ -154,7 +154,7 @@ class Routes(Line):
             send_interim(self)
 
     def _look_at(self, generation: Generation, *, poll: int) -> bytes:
-        """The present answer; a failure is on the bill as told before the client can hear it."""
+        """The answer at this moment. A failure is on the bill as reported before it is sent."""
         now = time.time()
         status = answers.status_told(generation, now=now, poll=poll)
         if status in answers.FAILURES:

@@ -1,7 +1,7 @@
 """The run that a test picture belongs to, painted into its lowest pixels.
 
 64 blocks, dark for 0 and light for 1: the number of the run in 60 bits, and a check of 4. It
-survives a conversion to another format, so a picture proves whose it is wherever it ends up.
+survives a conversion to another format, so a picture proves which run made it.
 """
 
 from PIL import Image, ImageDraw

@@ -51,7 +51,7 @@ class SandboxServer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends open connections too, also those whose answer a fault holds back."""
+        """Ends open connections too, also those on which a fault holds back the answer."""
         self._listener.stopping.set()
         self._listener.hooks.stop()
         if self._thread:

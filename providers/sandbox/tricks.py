@@ -1,7 +1,7 @@
 """How each fault looks on the wire, by the name it has in the table of faults.
 
 A trick gets the connection and the honest answer, which it loses, spoils or replaces. Whether
-the work was executed is not decided here: the table says so, and the bill has it already.
+the work was executed is not decided here: the fault table decides, and the bill has it already.
 """
 
 import json

@@ -1,7 +1,7 @@
 """The sandbox's side of the wire: plain answers in one write, and every way to lose an answer.
 
 A connection is a thread; keep-alive, Nagle off. Over TLS the handshake happens in that thread,
-so a client that dawdles over it holds up nobody else.
+so a slow client does not hold up the others.
 """
 
 import logging

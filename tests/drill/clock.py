@@ -14,7 +14,7 @@ SIZE = 8
 
 
 class Clock:
-    """Runs with the machine's, ahead of it by what the file says (nanoseconds)."""
+    """Runs ahead of the machine's clock by the offset in the file (nanoseconds)."""
 
     def __init__(self, path: Path) -> None:
         with path.open("r+b") as file:
@@ -27,7 +27,7 @@ class Clock:
         return cls(path)
 
     def set_ahead(self, seconds: float) -> None:
-        # One slice, one copy of eight aligned bytes: nobody reads half an offset.
+        # One slice, one copy of eight aligned bytes: no process reads half an offset.
         self._offset[:SIZE] = struct.pack("=q", round(seconds * 1e9))
 
     def time(self) -> float:

@@ -1,5 +1,5 @@
-"""People who order by the site's own pages: each a visitor with a cookie, whose form is sent again
-until somebody answers it.
+"""People who order by the site's own pages: each a visitor with a cookie. A form is sent again
+until it is answered.
 """
 
 import secrets
@@ -24,7 +24,7 @@ class Order:
     form_key: str
     visitor: str
     status: int
-    """303: taken, 429: refused by the quota, 0: nobody answered in time."""
+    """303: taken, 429: refused by the quota, 0: no answer in time."""
     began: float
     ended: float
 

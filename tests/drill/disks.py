@@ -77,7 +77,7 @@ class Disk:
 
     def _protect(self) -> Callable[[], None]:
         """Over it lies the same, read-only. What is open already stays writable, as after any
-        remount: whoever is to notice has to open it again."""
+        remount: a process notices it when it opens the file again."""
         _mount(bytes(self.folder), self.folder, b"", MS_BIND | MS_REC, b"")
         _mount(b"", self.folder, b"", MS_REMOUNT | MS_BIND | MS_RDONLY, b"")
         return self._unmount

@@ -1,6 +1,6 @@
 """Planted defects, to see that the drill finds them: each patches one place of a drill's site.
 
-Where a second layer hides a defect, that layer is off as well, and `without` says so.
+Where a second layer hides a defect, that layer is off as well (`without`).
 """
 
 import os

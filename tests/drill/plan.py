@@ -47,7 +47,7 @@ HOOK_TRICKS = ("twice", "late", "swapped")
 
 @dataclass(frozen=True)
 class Round:
-    """One job: its fault, whose it is, and the trouble on each of its ways; empty means none."""
+    """One job: its fault, its customer, and the trouble on each of its ways; empty means none."""
 
     number: int
     fault: str
@@ -56,7 +56,7 @@ class Round:
     on_poll: str = ""
     on_file: str = ""
     on_list: str = ""
-    """To the first list that is asked for after its submit."""
+    """Applied to the first list request after its submit."""
     on_hook: str = ""
     refuses_fallback: bool = False
     """The provider refuses what is sent as the fallback of this round."""
@@ -97,9 +97,8 @@ def make_plan(seed: int, rounds: int, *, stores: str) -> Plan:
 
 
 def _rounds(dice: Random, rounds: int) -> Iterator[Round]:
-    """Every fault is dealt as often as any other, in an order of the seed's; but more often what is
-    told after the end of a job, since only then an ended attempt could be touched, and what is told
-    in the headers alone."""
+    """Every fault is dealt equally often, in the seed's order. Those that report after the end of a
+    job, when an ended attempt could be touched, or only in headers, are dealt more often."""
     deck: list[str] = []
     # Each trouble has its turn before any comes again.
     submits, polls, swaps, files, lists, hooks = (
@@ -183,7 +182,7 @@ Card = TypeVar("Card")
 Visit = tuple[str, str]
 """What is done to the process that reaches a fault point, and which."""
 # Between what was done and its row: where a death loses what is known nowhere else, and where
-# whoever sleeps finds another at its place.
+# a sleeping process finds that another has taken its place.
 BETWEEN = (
     ("kill", "submit_answered"),
     ("stop", "submit_answered"),

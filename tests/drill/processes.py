@@ -102,7 +102,7 @@ def end(popen: subprocess.Popen[bytes], number: int, *, seconds: float) -> None:
 
 
 def _is_same(found: Found) -> bool:
-    """A process id alone proves nothing: it may have been given anew meanwhile."""
+    """A process id may have been reused."""
     with suppress(OSError):
         return _stat_of(found.pid)[0] == found.name
     return False

@@ -1,5 +1,5 @@
 """The TCP proxy between the site and the sandbox: it delays, loses, spoils and rewrites, as each
-round's plan says, and answers with what belongs to somebody else.
+round's plan says, and answers with another customer's run.
 """
 
 import asyncio
@@ -88,7 +88,7 @@ class Proxy:
             await spoil(trouble, reply, writer)
 
     def _trouble_for(self, request: Request) -> tuple[str, Request]:
-        """Each trouble of a round happens once; one of them changes what is asked."""
+        """Each trouble of a round happens once; one of them changes the request."""
         where, of_round = self.traffic.way_of(request)
         if of_round is None or self.is_straight:
             return "", request

@@ -1,10 +1,10 @@
 """The sandbox's bill against our ledger: which end each job may have had, by the evidence that
 existed, and every way in which the books are not as they must be. Pure.
 
-Evidence of a run: its id stands on a call's row; its webhook was taken by the site; its answer was
-handed over whole and nobody was hurt meanwhile; the head that names it was, and its sender says
-that the body broke off; or it is the only run of a model that only one call asked for. Where there
-was any, the run's result must be delivered; in doubt is right only without.
+Evidence of a run: its id is on a call's row; its webhook was accepted by the site; its answer was
+delivered whole while nothing was disturbed; the head that names it was delivered, and the row of
+the call records that the body broke off; or it is the only run of a model that one call used.
+Where there was any, the run's result must be delivered; in doubt is right only without.
 """
 
 from collections import Counter
@@ -76,7 +76,7 @@ def is_delivered(job: Job) -> bool:
 
 
 def is_crowded(job: Job) -> bool:
-    """In doubt about a request for a model that others asked for too: no list can tell."""
+    """In doubt about a request for a model that other calls used too: no list can resolve it."""
     live = {call.model for call in job.calls if call.state == "unknown"}
     return job.state == "in_doubt" and bool(live & SHARED)
 
@@ -113,8 +113,8 @@ class Judge:
         )
 
     def was_taken_as_failed(self, job: Job, run: Run) -> bool:
-        """Told to have failed, or refused with the provider's own error: nobody asks again, unless
-        a webhook says to."""
+        """Reported as failed, or refused with the provider's own error: no further poll follows,
+        unless a webhook causes one."""
         was_told = run.fault == TAKEN_BACK or was_refused(job, run)
         return was_told and not self.hook_was_taken(job, run)
 
@@ -176,7 +176,7 @@ class Judge:
         return live[0].model in SHARED or self._of_model[live[0].model] > 0
 
     def unread(self, job: Job) -> list[Run]:
-        """Runs that a call of the job has ended with, and whose result nobody can read."""
+        """Runs that a call of the job has ended with, and that have an unreadable result."""
         ended = {call.reference for call in job.calls if call.state == "succeeded"}
         return [run for run in self.runs_of(job) if run.fault in UNREADABLE and run.id in ended]
 
@@ -223,8 +223,8 @@ class Judge:
                 yield Wrong("executed twice", job.id, says)
 
     def _lies_without_fallback(self, job: Job) -> Iterator[Wrong]:
-        """Each refusal that was a lie, and was heard, is contradicted: another ran, or was asked in
-        vain, or was not asked since a webhook came first or no turn did."""
+        """Each false refusal that reached the site is contradicted: the fallback ran, or refused,
+        or got no request because a webhook came first or its turn never came."""
         runs = self.runs_of(job)
         asked_in_vain = any(
             call.model == FALLBACK_MODEL and call.state in ("rejected", "unknown")
@@ -236,7 +236,7 @@ class Judge:
                 yield Wrong("contradicted", job.id, f"refused, and nobody else asked; {story(job)}")
 
     def _failed_without_proof(self, job: Job) -> Iterator[Wrong]:
-        """A failure is told by the provider when it is asked, or nothing ran at all."""
+        """The provider reports a failure when it is polled, or nothing ran at all."""
         if job.state != "failed":
             return
         ended = {call.reference for call in job.calls if call.state in ("failed", "succeeded")}
@@ -310,13 +310,13 @@ class Judge:
 
 
 NO_RUN = {"never_connected", "overslept", "too_many", "refused"}
-# The reason of a job that killed its worker three times before anybody was asked.
+# The reason of a job that killed its worker three times before any request.
 KILLER = "config"
 POOL_WAIT = float(SCALED["POOL_WAIT"])
 
 
 def waited(job: Job) -> float:
-    """For how long nobody was asked before it ended."""
+    """How long it had been without a request when it ended."""
     last = max((call.ended_at or 0 for call in job.calls), default=job.created_at)
     return (job.attempt.settled_at or 0) - last
 

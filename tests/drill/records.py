@@ -95,7 +95,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Refusal:
-    """An order that was told that no slot is left, asked between the two instants."""
+    """An order that was refused because no slot was left, between the two instants."""
 
     account: int
     began: float
@@ -104,8 +104,8 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Books:
-    """Everything that is compared. `runs` are the sandbox's word, `answered`, `named` and `asked`
-    that of the proxy, `taken` and `refused` the relay's; `seats` is how many more could be
+    """Everything that is compared. `runs` come from the sandbox, `answered`, `named` and `asked`
+    from the proxy, `taken` and `refused` the relay's; `seats` is how many more could be
     reserved, by account and day.
     """
 
@@ -115,7 +115,7 @@ class Books:
     named: dict[str, float] = field(default_factory=dict)
     asked: dict[str, str] = field(default_factory=dict)
     silences: tuple[tuple[float, float], ...] = ()
-    """From when until when the provider wished not to be asked for any run."""
+    """Spans in which the provider wanted no polls (Retry-After)."""
     polled: tuple[float, ...] = ()
     """When each question about a run left the site."""
     fetched: tuple[tuple[str, float], ...] = ()
@@ -127,9 +127,9 @@ class Books:
     audit: tuple[str, ...] = ()
     troubles: tuple[Entry, ...] = ()
     accepted: frozenset[str] = frozenset()
-    """The form of each order that was told it is taken."""
+    """The form key of each order that was accepted."""
     unanswered: int = 0
-    """Orders that nobody answered in time."""
+    """Orders without an answer in time."""
 
 
 def books_from(rows: dict[str, Any], bill: dict[str, Any], **facts: Any) -> Books:

@@ -70,7 +70,7 @@ class Outcome:
 
 
 class Drill:
-    """`say` is told how far it is. Ends everything it started, however it ends."""
+    """`say` gets the progress. Ends everything it started, however it ends."""
 
     def __init__(
         self,
@@ -165,12 +165,12 @@ class Drill:
             self._tend_until(partial(_is_past, due_at), seconds=self.pace)
             if each.number % LOOK_AT_CROWD == 0:
                 self._tend_until(self._has_room, seconds=CROWD_LASTS, every=0.5)
-        # What still waits to be met needs somebody at work.
+        # Fault points that are still armed need a site at work.
         self._tend_until(lambda: not self.saboteur.is_at_work(), seconds=WORK_ENDS_WITHIN)
 
     def _has_room(self) -> bool:
         """A slow machine gets its rounds more slowly: what waits too long is no fault of the site.
-        While the database is away nobody knows."""
+        False while the database is away."""
         assert self.desk
         return self.desk.ask("open").get("jobs", 0) < MOST_OPEN
 
@@ -245,7 +245,7 @@ class Drill:
     def _tend_until(
         self, condition: Callable[[], object], *, seconds: float, every: float = LOOK_EVERY
     ) -> bool:
-        """From the main thread alone: what is started is tied to the thread that starts it."""
+        """Only from the main thread: a process is tied to the thread that starts it."""
         end_at = time.monotonic() + seconds
         ask_at = 0.0
         while True:

@@ -1,4 +1,4 @@
-"""Does what the plan says: kills, stops, holds locks, arms fault points; and undoes it."""
+"""Carries out the plan: kills, stops, holds locks, arms fault points; and undoes it."""
 
 import heapq
 import signal

@@ -11,7 +11,7 @@ MOST_SPELL = 6.0
 # Whole seconds, as a Retry-After names them.
 SILENCE = 3
 LEAP = 6.0
-# Much longer than a lease, and than a ticker's duty: somebody else has taken over by then.
+# Much longer than a lease, and than a ticker's duty: another process has taken over by then.
 POINT_SLEEPS = 8.0
 TICKER_SLEEPS = 4.0
 
@@ -48,7 +48,7 @@ SKEW = timedelta(seconds=5)
 
 
 def install() -> None:
-    """What is a constant of the product, since nobody ever sets it."""
+    """Scale what is a constant in a module of the product."""
     from config.supervisor import watch
     from jobs.core import leases
     from jobs.engine import advance

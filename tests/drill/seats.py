@@ -8,14 +8,14 @@ from tests.drill.wrongs import Wrong, story
 
 
 def wrongs_of_slot(job: Job) -> Iterator[Wrong]:
-    """What a job's end says of its slot; an attempt that had ended keeps its end."""
+    """The end of a job decides about its slot. An attempt that had ended keeps its end."""
     state = job.attempt.state
     if job.state == "failed" and state != "failed":
         yield Wrong("slot lost", job.id, f"failed, its slot {state}; {story(job)}")
     if job.state == "in_doubt" and state != "pending":
         yield Wrong("slot", job.id, f"in doubt, its slot {state}; {story(job)}")
     if job.state == "ready":
-        # Told to have failed, and taken back; a failure that nobody told gives no slot back.
+        # A reported failure that was taken back. A failure without a report gives no slot back.
         was_told = "failed" in job.events and any(call.late_outcome for call in job.calls)
         right = "failed" if was_told or "not_fetched" in job.events else "success"
         if state != right:

@@ -33,7 +33,7 @@ class Traffic:
         self._awaiting_list: list[Round] = []
 
     def way_of(self, request: Request) -> tuple[str, Round | None]:
-        """What is asked, and the round that it is about."""
+        """Which kind of request it is, and the round that it belongs to."""
         if request.method == "POST":
             return self._way_of_submit(request)
         place, _, run = request.place.rpartition("/")
@@ -60,8 +60,8 @@ class Traffic:
         return "submit", of_round
 
     def about_another(self, request: Request) -> Request | None:
-        """The same question about a run of somebody else's, finished if one is; None where either
-        of the two does not end with a picture of its own."""
+        """The same poll about another customer's run, if possible a finished one. None where
+        either of the two does not end with a picture of its own."""
         own = request.place.rpartition("/")[2]
         asking = self._by_run[own]
         others = [

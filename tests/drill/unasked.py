@@ -16,7 +16,7 @@ MAY_FORGET = {"ticker", "up"}
 
 
 def silences_heard(books: Books) -> list[tuple[float, float]]:
-    """Those in which nothing kept the ticker from writing down what it was told."""
+    """Those in which nothing kept the ticker from recording the answer."""
     return [
         (at, until)
         for at, until in books.silences

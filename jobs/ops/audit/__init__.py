@@ -1,7 +1,7 @@
-"""The audit: the invariants, looked at over the whole database.
+"""The audit checks the invariants over the whole database.
 
-It reads only, a statement a check, and may run beside a site at work. `rules` are those that the
-database is told as well, the others those that only the code keeps.
+It only reads, one statement a check, and may run while the site runs. `rules` checks that the
+database still enforces its own rules; the others check what only the code guarantees.
 """
 
 from collections.abc import Iterable, Iterator

@@ -20,7 +20,7 @@ BATCH = 500
 
 
 def violations(*, deep: bool) -> Iterator[Violation]:
-    """By size alone, or `deep` by what each file contains."""
+    """By size only, or with `deep` by what each file contains."""
     root = Path(settings.MEDIA_ROOT).resolve()
     for model in (Picture, UnreadResult):
         for pk, file, size, sha256 in _rows(model):

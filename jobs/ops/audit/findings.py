@@ -1,6 +1,6 @@
 """What a check finds, and how a check is written.
 
-A check is a function whose name is the rule and whose sentence says the breach. It returns
+A check is a function named after its rule, with a sentence that describes the breach. It returns
 findings, each from one statement, so that a site at work raises no false alarm.
 """
 

@@ -1,4 +1,4 @@
-"""Jobs against their stages, events and pictures: whatever is open goes on by itself."""
+"""Jobs against their stages, events and pictures: every open job can continue."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
