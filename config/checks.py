@@ -14,8 +14,11 @@ from providers.adapters.accounts import setting_name
 @register()
 def check_timing(**kwargs: object) -> list[CheckMessage]:
     found: list[CheckMessage] = []
-    for name in ("LOST_RETENTION", "RESULT_RETENTION"):
-        if getattr(settings, name) < settings.CALL_DEADLINE:
+    kept = {"LOST_RETENTION": settings.LOST_RETENTION}
+    for name in registry.known_names():
+        kept[f"The retention of {name}"] = registry.result_retention(name)
+    for name, retention in kept.items():
+        if retention < settings.CALL_DEADLINE:
             found.append(
                 Error(
                     f"{name} must not be shorter than CALL_DEADLINE.",
@@ -107,7 +110,7 @@ def check_caps(**kwargs: object) -> list[CheckMessage]:
             continue
         limit, currency = account.daily_cap
         price, priced_in = registry.estimate_of(offer)
-        if price is None or priced_in != currency:
+        if price is None or (price and priced_in != currency):
             found.append(
                 Error(
                     f"{_cap(offer)} has no price in {currency} for {offer}.",
@@ -135,7 +138,7 @@ def check_currencies(**kwargs: object) -> list[CheckMessage]:
         if not registry.is_known(provider):
             continue
         bills_in = registry.find_provider(provider).caps.currency
-        if priced_in != bills_in:
+        if priced_in and priced_in != bills_in:
             found.append(
                 Error(
                     f"IMAGE_PRICES has {pair} in {priced_in}, but {provider} bills in {bills_in}.",

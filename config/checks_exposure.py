@@ -69,7 +69,7 @@ def check_spending(**kwargs: object) -> list[CheckMessage]:
         if account is None or account.adapter == "sandbox" or account.daily_cap:
             continue
         price, currency = registry.estimate_of(offer)
-        if price is not None:
+        if price:
             uncapped.setdefault(offer.provider, f"{offer} costs {price} {currency}")
     return [
         Warning(

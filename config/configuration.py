@@ -201,7 +201,10 @@ with env.group("Providers"):
         "Try the next model also after a failure that was, or may have been, billed.",
     )
     IMAGE_PRICES = env.read_prices(
-        "IMAGE_PRICES", accounts.list_default_prices(), "Expected price of one picture per model."
+        "IMAGE_PRICES",
+        accounts.list_default_prices(),
+        "Expected price of one picture per model, with up to eight decimal places. `free` or `0`:"
+        " the model costs nothing.",
     )
     ALLOWANCES = env.read_allowances(
         "ALLOWANCES",
@@ -243,9 +246,6 @@ with env.group("Timing and retention"):
     )
     LOST_RETENTION = env.read_duration(
         "LOST_RETENTION", 86400, "How long a lost request without an id stays in doubt."
-    )
-    RESULT_RETENTION = env.read_duration(
-        "RESULT_RETENTION", 7 * 86400, "How long a provider keeps its results."
     )
     EVENTS_KEPT = env.read_duration(
         "EVENTS_KEPT",

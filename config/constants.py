@@ -20,17 +20,14 @@ SLOW_POLL_EVERY = timedelta(seconds=30)
 # How often the cluster's heartbeat is checked, and the silence after which it is restarted.
 PROBE_EVERY = 2.0
 PROBE_TIMEOUT = 8.0
-# The longest a task of the queue may take. It must exceed SUBMIT_TIMEOUT, or the queue would end
-# a worker in the middle of a paid request.
+# The longest a task of the queue may take. It must exceed each provider's answer timeout, or
+# the queue would end a worker in the middle of a paid request.
 JOB_TIMEOUT = 18 * 60
 
 # Requests to providers. One that could not leave within SEND_WITHIN is not sent.
 SEND_WITHIN = timedelta(seconds=10)
 CONNECT_TIMEOUT = 5.0
-# The longest silence within an answer.
-READ_TIMEOUT = 30.0
-# The longest a request may take in all: for a picture, for its status, for its file.
-SUBMIT_TIMEOUT = 60.0
+# The longest a poll and a fetch may take in all; for a submit it belongs to the adapter.
 POLL_TIMEOUT = 15.0
 FETCH_TIMEOUT = 120.0
 # A run that is complete without output is polled this long before it counts as failed.
@@ -44,6 +41,11 @@ EXHAUSTED_PAUSE = timedelta(seconds=600)
 # seconds.
 SANDBOX_SECONDS = 4.0
 SANDBOX_MINUTE = 60.0
+# What the adapter of the sandbox knows of it: seconds of silence, seconds for an answer in all, and
+# how long results are kept.
+SANDBOX_SILENCE_TIMEOUT = 30.0
+SANDBOX_ANSWER_TIMEOUT = 60.0
+SANDBOX_RESULT_RETENTION = timedelta(days=7)
 # How the sandbox signs its webhooks: HINT (unsigned), STANDARD (Replicate, OpenAI), ED25519 (fal).
 SANDBOX_HOOKS = "HINT"
 # PEM files with which the sandbox speaks TLS.

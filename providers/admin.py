@@ -1,5 +1,6 @@
 """The call ledger for staff. Its rows are evidence: to be read, never edited."""
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, cast, get_args
 
 from django.conf import settings
@@ -13,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from providers.adapters.registry import known_names
 from providers.calls import money
 from providers.calls.models import Call, CallQuerySet, Gate, SmokeTest
-from providers.calls.money import Spend
+from providers.calls.money import Spend, format_amount
 from providers.calls.outcomes import Kind
 from providers.calls.states import CallState
 from providers.routing import gates
@@ -97,10 +98,10 @@ class CallAdmin(ReadOnlyAdmin):
         return queryset.filter(Q(work__in=[term, f"image:{term}"]) | referred), False
 
 
-def _money(amount: object, currency: str) -> str:
+def _money(amount: Decimal | None, currency: str) -> str:
     if amount is None:
         return format_html('<span class="money">{}</span>', "–")
-    return format_html('<span class="money">{} {}</span>', f"{amount:.2f}", currency)
+    return format_html('<span class="money">{} {}</span>', format_amount(amount), currency)
 
 
 def _spend(spend: Spend, name: str, currency: str) -> str:

@@ -9,17 +9,19 @@ from django.core.exceptions import ImproperlyConfigured
 from config.env.definitions import Help, define
 from config.env.values import read_str, read_words, shown
 
-LEAST_PRICE = Decimal("0.0001")
+LEAST_AMOUNT = Decimal("0.00000001")
 MOST_PRICE = Decimal(10_000)
 MOST_MONEY = Decimal(100_000_000)
 # As many decimal places as the ledger keeps.
-AMOUNT = re.compile(r"[0-9]{1,12}(\.[0-9]{1,4})?")
+AMOUNT = re.compile(r"[0-9]{1,12}(\.[0-9]{1,8})?")
+FREE = Decimal(0), ""
 CURRENCY = re.compile(r"[A-Z]{3}")
 BYTES = {"MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 def read_prices(name: str, default: str, help: str | Help = "") -> dict[str, tuple[Decimal, str]]:
-    """`provider:model=5.00 RUB, ...` as {"provider:model": (amount, currency)}."""
+    """`provider:model=5.00 RUB, ...` as {"provider:model": (amount, currency)}; a price of `free`
+    or 0 is an amount of zero, with no currency unless one is named."""
     define(name, "list of `provider:model=5.00 RUB`", default, help)
     prices = {}
     for entry in read_words(name, default):
@@ -28,8 +30,14 @@ def read_prices(name: str, default: str, help: str | Help = "") -> dict[str, tup
             raise ImproperlyConfigured(f"{name}: {shown(entry)} is not provider:model=5.00 RUB")
         if model.strip() in prices:
             raise ImproperlyConfigured(f"{name} names {model.strip()} twice")
-        prices[model.strip()] = _money(name, price, most=MOST_PRICE)
+        prices[model.strip()] = _price(name, price.strip())
     return prices
+
+
+def _price(name: str, said: str) -> tuple[Decimal, str]:
+    if said.lower() == "free" or said == "0":
+        return FREE
+    return _money(name, said, least=Decimal(0), most=MOST_PRICE)
 
 
 def read_allowances(
@@ -72,14 +80,14 @@ def read_money(name: str, help: str | Help = "") -> tuple[Decimal, str] | None:
     """`500.00 RUB` as (amount, currency); None if it is not set."""
     define(name, "amount such as `500.00 RUB`", "", help)
     said = read_str(name)
-    return _money(name, said, most=MOST_MONEY) if said else None
+    return _money(name, said, least=LEAST_AMOUNT, most=MOST_MONEY) if said else None
 
 
-def _money(name: str, said: str, *, most: Decimal) -> tuple[Decimal, str]:
+def _money(name: str, said: str, *, least: Decimal, most: Decimal) -> tuple[Decimal, str]:
     amount, _, currency = said.strip().partition(" ")
     if not AMOUNT.fullmatch(amount) or not CURRENCY.fullmatch(currency.strip()):
         raise ImproperlyConfigured(f"{name}: {shown(said)} is not an amount such as 5.00 RUB")
     value = Decimal(amount)
-    if not LEAST_PRICE <= value <= most:
-        raise ImproperlyConfigured(f"{name}: {shown(said)} must be from {LEAST_PRICE} to {most}")
+    if not least <= value <= most:
+        raise ImproperlyConfigured(f"{name}: {shown(said)} must be from {least:f} to {most}")
     return value, currency.strip()

@@ -27,7 +27,7 @@ from jobs.core import heartbeats, leases
 from jobs.core.models import Stage, UnreadResult
 from jobs.engine import copies
 from jobs.pictures import saving, smoke
-from providers.adapters.registry import fallback_offers, known_names, offers
+from providers.adapters.registry import fallback_offers, known_names, longest_retention, offers
 from providers.calls import money
 from providers.calls.models import Call, Gate, SmokeTest
 from providers.routing import gates
@@ -222,7 +222,7 @@ def running_copy(now: datetime) -> Iterator[Trouble]:
 def undelivered_results(now: datetime) -> Iterator[Trouble]:
     """Paid for and made: files and answers that staff must look at, then those that nothing could
     fetch for a while. The alert ends with the retention of the result."""
-    since = now - settings.RESULT_RETENTION
+    since = now - longest_retention()
     unread = UnreadResult.objects.filter(resolved_at=None, created_at__gt=since)
     calls = unread.order_by("call").values_list("call__provider", "call").distinct()
     for provider, call_id in calls[:MOST_TOLD]:

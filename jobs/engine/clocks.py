@@ -26,6 +26,7 @@ from jobs.core.leases import CLOCKS_DIFFER
 from jobs.core.models import Job, Stage
 from jobs.notifications import mailing
 from jobs.pictures import saving
+from providers.adapters.registry import longest_answer, longest_retention
 from providers.calls import ledger as calls
 from providers.calls.models import Call, Gate, Restore, SmokeTest
 from providers.calls.states import LET_GO
@@ -78,11 +79,11 @@ WAITS = (
     Wait(Stage, "woken_at", rows=UNFINISHED),
     Wait(Stage, "waiting_since", rows=UNFINISHED),
     Wait(Call, "poll_at", lambda: calls.longest_interval(), PURSUED & LOOKED_AT_OFTEN),
-    Wait(Call, "answer_by", lambda: calls.answer_lasts(), PURSUED, is_span=True),
+    Wait(Call, "answer_by", lambda: longest_answer(), PURSUED, is_span=True),
     Wait(Call, "deadline_at", lambda: settings.CALL_DEADLINE, PURSUED, is_span=True),
-    Wait(Call, "poll_at", lambda: max(settings.RESULT_RETENTION, settings.LOST_RETENTION),
+    Wait(Call, "poll_at", lambda: max(longest_retention(), settings.LOST_RETENTION),
          PURSUED),
-    Wait(Call, "give_up_at", lambda: max(settings.RESULT_RETENTION, settings.LOST_RETENTION),
+    Wait(Call, "give_up_at", lambda: max(longest_retention(), settings.LOST_RETENTION),
          PURSUED, is_span=True),
     Wait(Call, "give_up_at", lambda: settings.LOST_RETENTION, PURSUED & Q(reference=None),
          is_span=True),

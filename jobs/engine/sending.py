@@ -17,6 +17,7 @@ from functools import partial
 from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
+from providers.submits import send_request
 
 from jobs import outcomes
 from jobs.core import faultpoints, holders, leases
@@ -33,7 +34,6 @@ from providers.calls.states import CallState
 from providers.routing import gates
 from providers.routing.gates import Closed
 from providers.routing.pool import Candidate
-from providers.submits import send_request
 from providers.wire import retry_after
 
 log = logging.getLogger(__name__)

@@ -1,5 +1,6 @@
 """A job as the command line reports it: plain words and numbers, money as text."""
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from django.conf import settings
 from jobs.core.models import Job
 from jobs.core.works import calls_of
 from providers.calls.models import Call
+from providers.calls.money import format_amount
 from quotas.models import Attempt
 
 
@@ -63,5 +65,5 @@ def _call(call: Call) -> dict[str, Any]:
     }
 
 
-def _money(amount: object) -> str | None:
-    return None if amount is None else str(amount)
+def _money(amount: Decimal | None) -> str | None:
+    return None if amount is None else format_amount(amount)

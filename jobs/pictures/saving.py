@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.conf import settings
 from django.utils import timezone
 
 from jobs import outcomes, poll_answers
@@ -27,7 +26,7 @@ from jobs.core.models import Event, Picture, Stage
 from jobs.core.outages import outlast
 from jobs.pictures import follow, media, storing, unread
 from jobs.pictures.storing import NoRoom
-from providers.adapters.registry import is_known, result_origins_of
+from providers.adapters.registry import is_known, result_origins_of, result_retention
 from providers.adapters.run_queries import poll_run
 from providers.calls import interim
 from providers.calls import ledger as calls
@@ -224,7 +223,7 @@ def _conclude(
     lease: StageLease, call: Call, results: Results, rows: Sequence[Picture], history: History
 ) -> None:
     now = timezone.now()
-    ends_at = (call.late_at or call.ended_at or now) + settings.RESULT_RETENTION
+    ends_at = (call.late_at or call.ended_at or now) + result_retention(call.provider)
     is_over = now >= ends_at
     later = min(now + _fetch_delay(history), ends_at)
     if results.pictures or Picture.objects.filter(call=call).exists():

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.conf import settings
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 
@@ -14,7 +13,9 @@ from jobs.core.models import Job, Stage
 from jobs.core.states import JobState
 from jobs.staff.dashboard.provider_health import state_of
 from jobs.words import wording
+from providers.adapters.registry import result_retention
 from providers.calls.models import Call, Gate
+from providers.calls.money import format_amount
 from providers.calls.states import CallState
 from quotas.ledger import balance_of, utc_day
 from quotas.models import Grant
@@ -147,7 +148,7 @@ def of_ask(call: Call) -> list[str]:
 def of_attach(call: Call) -> list[str]:
     says = [
         _("Once attached, it is asked about the run of this id for up to %(days)s days.")
-        % {"days": settings.RESULT_RETENTION.days},
+        % {"days": result_retention(call.provider).days},
         _("The picture of that run is given to the person who asked for this one."),
     ]
     if call.ended_at:
@@ -249,7 +250,7 @@ def _slot(job: Job | None, now: datetime) -> str:
 def _estimate(call: Call) -> str:
     if call.cost_estimate is None:
         return _("without a price")
-    return f"{call.cost_estimate:.2f} {call.currency}"
+    return f"{format_amount(call.cost_estimate)} {call.currency}"
 
 
 def _age(at: datetime, now: datetime) -> str:

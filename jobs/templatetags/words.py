@@ -1,6 +1,7 @@
 """Filters that put the tables of `jobs.words.wording` into templates."""
 
 from datetime import datetime, timedelta
+from decimal import Decimal
 
 from django import template
 from django.utils import formats
@@ -8,6 +9,7 @@ from django.utils import formats
 from jobs.core.models import Job
 from jobs.words import wording
 from providers.adapters.registry import is_sandbox
+from providers.calls.money import format_amount
 from providers.sandbox.faults import find_fault
 
 register = template.Library()
@@ -26,6 +28,11 @@ def headline(job: Job) -> str:
 @register.filter
 def title(prompt: str) -> str:
     return wording.title_of(prompt)
+
+
+@register.filter
+def money(amount: Decimal) -> str:
+    return format_amount(amount)
 
 
 @register.filter

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal
 from functools import cache
 
@@ -88,6 +89,37 @@ def find_provider(name: str) -> Provider:
     """Raises KeyError for a name that no account has."""
     account = settings.PROVIDER_ACCOUNTS[name]
     return ADAPTERS[account.adapter](name=account.name, base_url=account.base_url, key=account.key)
+
+
+def time_to_answer(provider: str) -> timedelta:
+    """How long a submit may take from its row to its answer; of a provider that has left the
+    settings, the longest of all."""
+    if not is_known(provider):
+        return longest_answer()
+    return settings.SEND_WITHIN + timedelta(seconds=find_provider(provider).caps.answer_timeout)
+
+
+def longest_answer() -> timedelta:
+    return max(map(time_to_answer, settings.PROVIDER_ACCOUNTS), default=settings.SEND_WITHIN)
+
+
+def result_retention(provider: str) -> timedelta:
+    """How long the provider keeps a result; of one that has left the settings, the longest."""
+    if not is_known(provider):
+        return longest_retention()
+    return find_provider(provider).caps.result_ttl
+
+
+def longest_retention() -> timedelta:
+    """Over the accounts and over all adapters, since calls may be older than the settings."""
+    known = [getattr(adapter, "caps", None) for adapter in ADAPTERS.values()]
+    kept = [caps.result_ttl for caps in known if caps]
+    return max([*kept, *map(result_retention, settings.PROVIDER_ACCOUNTS)])
+
+
+def lost_retention(provider: str) -> timedelta:
+    """How long a call without an id is looked for: no longer than its result is kept."""
+    return min(settings.LOST_RETENTION, result_retention(provider))
 
 
 def _forget(**kwargs: object) -> None:

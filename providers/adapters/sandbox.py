@@ -28,7 +28,13 @@ class SandboxPolza(Polza):
 
     def __init__(self, *, name: str, base_url: str, key: str) -> None:
         super().__init__(name=name, base_url=base_url, key=key)
-        self.caps = replace(Polza.caps, cloud=False)
+        self.caps = replace(
+            Polza.caps,
+            cloud=False,
+            silence_timeout=settings.SANDBOX_SILENCE_TIMEOUT,
+            answer_timeout=settings.SANDBOX_ANSWER_TIMEOUT,
+            result_ttl=settings.SANDBOX_RESULT_RETENTION,
+        )
         self.verifier = self._verifier()
 
     def _verifier(self) -> Verifier:

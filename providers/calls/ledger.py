@@ -15,8 +15,16 @@ from django.db import IntegrityError, transaction
 from django.db.models import DateTimeField, F, Value
 from django.db.models.functions import Least
 
-from providers.adapters.registry import Offer, estimate_of, find_provider
-from providers.calls.models import Call
+from providers.adapters.registry import (
+    Offer,
+    estimate_of,
+    find_provider,
+    longest_answer,
+    lost_retention,
+    result_retention,
+    time_to_answer,
+)
+from providers.calls.models import Call, CallQuerySet
 from providers.calls.outcomes import (
     Accepted,
     Artifact,
@@ -70,7 +78,7 @@ def open_call(
     A fallback names the call before it and the rule that allowed it.
     """
     estimate, currency = estimate_of(offer)
-    answer_by = now + answer_lasts()
+    answer_by = now + time_to_answer(offer.provider)
     try:
         with transaction.atomic():
             return Call.objects.create(
@@ -85,7 +93,7 @@ def open_call(
                 send_by=now + settings.SEND_WITHIN,
                 answer_by=answer_by,
                 deadline_at=now + settings.CALL_DEADLINE,
-                give_up_at=now + settings.LOST_RETENTION,
+                give_up_at=now + lost_retention(offer.provider),
                 poll_at=answer_by,
                 cost_estimate=estimate,
                 currency=currency or find_provider(offer.provider).caps.currency,
@@ -104,7 +112,8 @@ def find_live_call(work: str) -> Call | None:
 def record(*, call_id: int, news: Outcome, now: datetime) -> Recorded:
     """Write down what became of a call. The same news twice changes nothing."""
     news = _by_early_word(call_id, news)
-    state, columns = _columns_of(news, now)
+    provider = Call.objects.values_list("provider", flat=True).get(pk=call_id)
+    state, columns = _columns_of(news, provider, now)
     try:
         with transaction.atomic():
             changed = _move(call_id, state, columns)
@@ -113,7 +122,7 @@ def record(*, call_id: int, news: Outcome, now: datetime) -> Recorded:
             raise
         # The provider repeated an id of another call: whose run it is cannot be told.
         news = Unknown(Cause("provider", rule="repeated_id", text="id of another call"))
-        state, columns = _columns_of(news, now)
+        state, columns = _columns_of(news, provider, now)
         changed = _move(call_id, state, columns)
     if changed and state in (CallState.UNKNOWN, CallState.REJECTED):
         # A hook that came before this answer has named a run: it is asked for.
@@ -256,37 +265,37 @@ def note_answer(call: Call, text: str) -> None:
         Call.objects.filter(pk=call.pk).update(last_answer=text)
 
 
-def answer_lasts() -> timedelta:
-    """The time to send a request and the time to answer it."""
-    return settings.SEND_WITHIN + timedelta(seconds=settings.SUBMIT_TIMEOUT)
-
-
 def longest_interval() -> timedelta:
     """Between two looks at a call, or until its submit's answer is due."""
-    return max(22 * settings.SLOW_POLL_EVERY, settings.POLL_EVERY, answer_lasts())
+    return max(22 * settings.SLOW_POLL_EVERY, settings.POLL_EVERY, longest_answer())
 
 
 def restart_sent_later(now: datetime, *, slack: timedelta) -> int:
     """Calls that were sent later than now, by a clock that was ahead: when they were sent is not
     known. They have their whole time from now on, and no list proves anything about them."""
     ahead = Call.objects.filter(poll_at__isnull=False, sent_at__gt=now + slack)
-    ids = list(ahead.values_list("pk", flat=True))
-    if not ids:
-        return 0
-    calls = Call.objects.filter(pk__in=ids)
+    ids_by_provider: dict[str, list[int]] = {}
+    for provider, pk in ahead.values_list("provider", "pk"):
+        ids_by_provider.setdefault(provider, []).append(pk)
+    for provider, ids in ids_by_provider.items():
+        _restart(Call.objects.filter(pk__in=ids), provider, now)
+    return sum(map(len, ids_by_provider.values()))
+
+
+def _restart(calls: CallQuerySet, provider: str, now: datetime) -> None:
+    answer_by = now + time_to_answer(provider)
     calls.filter(accepted_at__gt=now).update(accepted_at=now)
-    calls.filter(reference=None).update(give_up_at=now + settings.LOST_RETENTION)
-    calls.filter(reference__isnull=False).update(give_up_at=now + settings.RESULT_RETENTION)
-    calls.filter(state=CallState.SENDING).update(poll_at=now + answer_lasts())
+    calls.filter(reference=None).update(give_up_at=now + lost_retention(provider))
+    calls.filter(reference__isnull=False).update(give_up_at=now + result_retention(provider))
+    calls.filter(state=CallState.SENDING).update(poll_at=answer_by)
     calls.exclude(state=CallState.SENDING).filter(poll_at__gt=now).update(poll_at=now)
     calls.update(
         sent_at=now,
         send_by=now,
-        answer_by=now + answer_lasts(),
+        answer_by=answer_by,
         deadline_at=now + settings.CALL_DEADLINE,
         key_mark="",
     )
-    return len(ids)
 
 
 def clear_texts(works: Collection[str]) -> None:
@@ -308,14 +317,14 @@ def _move(call_id: int, state: CallState, columns: dict) -> bool:
     return sources.update(state=state, **columns) == 1
 
 
-def _columns_of(news: Outcome, now: datetime) -> tuple[CallState, dict]:
+def _columns_of(news: Outcome, provider: str, now: datetime) -> tuple[CallState, dict]:
     match news:
         case Accepted(reference):
             return CallState.ACCEPTED, {
                 "reference": reference,
                 "accepted_at": now,
                 "poll_at": now + settings.POLL_EVERY,
-                "give_up_at": now + settings.RESULT_RETENTION,
+                "give_up_at": now + result_retention(provider),
             }
         case Done(artifacts, cost):
             return CallState.SUCCEEDED, {
@@ -364,7 +373,7 @@ def _kept(artifact: Artifact) -> dict:
 
 def _note_late(call: Call, news: Outcome, now: datetime) -> bool:
     """News after the end: kept beside the state, which stays. True when it really is news."""
-    state, columns = _columns_of(news, now)
+    state, columns = _columns_of(news, call.provider, now)
     if state not in LATE_NEWS[CallState(call.state)] or not _says_more(call.late_outcome, state):
         return False
     kept = {name: columns[name] for name in LATE_COLUMNS if name in columns}

@@ -89,9 +89,9 @@ class Call(models.Model):
     code = models.CharField(_("provider's code"), max_length=80, blank=True)
     detail = models.CharField(_("for the log"), max_length=500, blank=True)
 
-    cost = models.DecimalField(_("cost"), max_digits=12, decimal_places=4, null=True, blank=True)
+    cost = models.DecimalField(_("cost"), max_digits=16, decimal_places=8, null=True, blank=True)
     cost_estimate = models.DecimalField(
-        _("estimate"), max_digits=12, decimal_places=4, null=True, blank=True
+        _("estimate"), max_digits=16, decimal_places=8, null=True, blank=True
     )
     currency = models.CharField(_("currency"), max_length=3, blank=True)
     result = models.JSONField(_("result"), default=list, blank=True)

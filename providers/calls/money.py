@@ -12,6 +12,7 @@ from decimal import Decimal
 from functools import reduce
 from itertools import chain
 from operator import or_
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
@@ -20,6 +21,7 @@ from django.db.models.functions import Coalesce
 
 from providers.adapters.registry import Offer, estimate_of, find_provider
 from providers.calls.models import Call
+from providers.calls.outcomes import LEAST_AMOUNT
 from providers.calls.states import CallState
 
 NOTHING = Decimal(0)
@@ -60,17 +62,24 @@ def cap_reached(offer: Offer, now: datetime) -> datetime | None:
     limit, currency = cap
     begins, renews_at = day_of(offer.provider, now)
     estimate, priced_in = estimate_of(offer)
-    if estimate is None or priced_in != currency:
+    is_free = estimate == 0
+    if estimate is None or not (is_free or priced_in == currency):
         # A job of before the price was taken away: how much it could cost is not known.
         return renews_at
     spent = spent_between(offer.provider, currency, begins, renews_at)
     return None if spent + estimate <= limit else renews_at
 
 
+def format_amount(amount: Decimal) -> str:
+    """At least two decimal places, and beyond them no trailing zeros: `5.00`, `0.00015`."""
+    whole, _, places = f"{amount:.8f}".partition(".")
+    return f"{whole}.{places.rstrip('0'):0<2}"
+
+
 def spent_between(provider: str, currency: str, begins: datetime, ends: datetime) -> Decimal:
     sent = Call.objects.filter(provider=provider, sent_at__gte=begins, sent_at__lt=ends)
     sent = sent.filter(currency=currency)
-    return sent.aggregate(total=Sum(AMOUNT))["total"] or NOTHING
+    return _exact(sent.aggregate(total=Sum(AMOUNT))["total"])
 
 
 def spend_of(providers: Iterable[str], now: datetime) -> dict[str, dict[str, Spend]]:
@@ -88,8 +97,16 @@ def spend_of(providers: Iterable[str], now: datetime) -> dict[str, dict[str, Spe
     found: dict[str, dict[str, Spend]] = defaultdict(lambda: defaultdict(Spend))
     for row in rows:
         of_provider, currency = found[row.pop("provider")], row.pop("currency")
-        of_provider[currency] = replace(of_provider[currency], **row)
+        exact: dict[str, Any] = {
+            name: _exact(said) if isinstance(said, Decimal) else said for name, said in row.items()
+        }
+        of_provider[currency] = replace(of_provider[currency], **exact)
     return found
+
+
+def _exact(total: Decimal | None) -> Decimal:
+    """SQLite sums in floating point: round to what the columns hold."""
+    return (total or NOTHING).quantize(LEAST_AMOUNT)
 
 
 def _sent_today(providers: Iterable[str], now: datetime) -> QuerySet[Call]:

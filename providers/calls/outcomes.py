@@ -12,8 +12,11 @@ NoOutput: complete, but nothing is listed yet; the run is polled again for a whi
 
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_UP, Decimal, InvalidOperation
 from typing import Any, Literal
+
+LEAST_AMOUNT = Decimal("0.00000001")
+"""The columns of the ledger keep eight decimal places."""
 
 OTHER_RUN = "other_run"
 """The rule of a NoAnswer that names another run, or other rows, than were requested."""
@@ -140,7 +143,10 @@ def amount_said(said: Any) -> Decimal | None:
         amount = Decimal(str(said))
     except InvalidOperation:
         return None
-    return amount if amount.is_finite() and 0 <= amount < 1_000_000 else None
+    if not (amount.is_finite() and 0 <= amount < 1_000_000):
+        return None
+    # Rounded up, so that what cost something never reads as free.
+    return amount.quantize(LEAST_AMOUNT, ROUND_UP)
 
 
 Completed = Done | Failed | Rejected | Unknown

@@ -14,6 +14,7 @@ from jobs.processes.ticker import Ticker
 from providers.adapters.accounts import ProviderAccount
 from providers.adapters.registry import Offer
 from tests import working
+from tests.adapter_limits import limit_polza
 from tests.cases.odd_provider import Colour, OddProvider
 from tests.site_process import wait_until
 
@@ -21,12 +22,12 @@ OFFER = Offer("polza", "brush")
 
 
 @pytest.fixture
-def deliver(account, enqueued, media, settings):
+def deliver(account, enqueued, media, settings, monkeypatch):
     """deliver(provider) orders one picture of it and returns the job once it is neither queued nor
     running."""
     settings.IMAGE_MODELS = [str(OFFER)]
     settings.POLL_EVERY = timedelta(milliseconds=10)
-    settings.READ_TIMEOUT = 0.9
+    limit_polza(monkeypatch, silence_timeout=0.9)
     ticker = Ticker()
 
     def run(provider: OddProvider, *, seconds: float = 20) -> Job:

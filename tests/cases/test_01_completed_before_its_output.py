@@ -22,6 +22,7 @@ from providers.calls.models import Call
 from providers.calls.outcomes import Cause, Done, Failed, NoOutput
 from quotas.models import Alert
 from tests import working
+from tests.adapter_limits import RETENTION
 from tests.fakes import png
 from tests.providers.scripted import answer_bytes
 
@@ -171,7 +172,7 @@ def test_later_answer_that_can_be_read_is_delivered(gateway, clock):
 def test_unreadable_result_frees_its_slot_at_the_end_of_retention(gateway, clock, settings):
     gateway.said.append({"file_id": 7})
     look(gateway)
-    clock.shift(settings.RESULT_RETENTION)
+    clock.shift(RETENTION)
     working.advance(gateway.job.pk)
     gateway.job.refresh_from_db()
     assert (gateway.job.state, gateway.job.reason) == ("failed", "not_fetched")

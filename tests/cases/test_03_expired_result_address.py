@@ -14,6 +14,7 @@ from providers.calls.models import Call
 from providers.calls.outcomes import Artifact, Cause, Done, NoAnswer, Running
 from providers.wire.picture_files import Fetched
 from tests import working
+from tests.adapter_limits import RETENTION
 from tests.fakes import png
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
@@ -109,7 +110,7 @@ def test_check_now_uses_a_fresh_address_at_once(made, fake, host, clock, staff_c
 
 
 def test_check_now_saves_a_result_that_was_given_up(made, fake, host, clock, settings, decisions):
-    clock.shift(settings.RESULT_RETENTION)
+    clock.shift(RETENTION)
     working.advance(made.pk)
     assert (state(made), made.reason) == ("failed", "not_fetched")
     lists(fake, 2)
@@ -131,7 +132,7 @@ def test_refused_address_ends_nothing_before_the_end_of_retention(
     made, fake, host, clock, settings, says
 ):
     fake.polls["run-1"] = says
-    ends_at = Call.objects.get().ended_at + settings.RESULT_RETENTION
+    ends_at = Call.objects.get().ended_at + RETENTION
     host.served[ADDRESS.format(1)] = 404
     for _ in range(12):
         working.advance(made.pk)
@@ -174,7 +175,7 @@ def test_missing_one_of_several_is_fetched_later_and_the_good_one_at_once(
     working.advance(made.pk)
     assert (state(made), made.pictures.count()) == ("ready", 1)
     assert list(audit.violations(timezone.now(), deep=True)) == []
-    clock.shift(settings.RESULT_RETENTION)
+    clock.shift(RETENTION)
     working.advance(made.pk)
     assert (state(made), made.pictures.count()) == ("ready", 1)
     assert not Stage.objects.unfinished().exists()

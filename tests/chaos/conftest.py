@@ -17,8 +17,8 @@ SCALED = {
     "POLL_EVERY": "0.3",
     # Longer than a busy machine holds anything up: a request that is late is another story.
     "SEND_WITHIN": "5",
-    "READ_TIMEOUT": "10",
-    "SUBMIT_TIMEOUT": "10",
+    "SANDBOX_SILENCE_TIMEOUT": "10",
+    "SANDBOX_ANSWER_TIMEOUT": "10",
     "LEASE_LASTS": "1.5",
     "TICKER_LEASE_LASTS": "2",
     "WAKE_AGAIN_AFTER": "1",

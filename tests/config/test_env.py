@@ -80,11 +80,20 @@ def test_what_is_no_address_of_mail_is_refused(monkeypatch, value):
         env.read_addresses("ALERT_EMAILS")
 
 
-@pytest.mark.parametrize("price", ["NaN", "sNaN", "Infinity", "-1", "0", "1e-9", "10001"])
+@pytest.mark.parametrize("price", ["NaN", "sNaN", "Infinity", "-1", "1e-9", "0.000000001", "10001"])
 def test_a_price_is_a_sane_amount(monkeypatch, price):
     monkeypatch.setenv("IMAGE_PRICES", f"a:b={price} RUB")
     with pytest.raises(ImproperlyConfigured, match="IMAGE_PRICES"):
         env.read_prices("IMAGE_PRICES", "")
+
+
+@pytest.mark.parametrize(
+    ("said", "currency"),
+    [("free", ""), ("Free", ""), ("0", ""), ("0 RUB", "RUB"), ("0.00 USD", "USD")],
+)
+def test_a_model_may_be_free(monkeypatch, said, currency):
+    monkeypatch.setenv("IMAGE_PRICES", f"a:b={said}")
+    assert env.read_prices("IMAGE_PRICES", "") == {"a:b": (Decimal(0), currency)}
 
 
 def test_a_model_has_one_price(monkeypatch):
@@ -94,8 +103,8 @@ def test_a_model_has_one_price(monkeypatch):
 
 
 def test_the_least_price_is_one_the_ledger_can_hold(monkeypatch):
-    monkeypatch.setenv("IMAGE_PRICES", "a:b=0.0001 RUB")
-    assert env.read_prices("IMAGE_PRICES", "") == {"a:b": (Decimal("0.0001"), "RUB")}
+    monkeypatch.setenv("IMAGE_PRICES", "a:b=0.00000001 RUB")
+    assert env.read_prices("IMAGE_PRICES", "") == {"a:b": (Decimal("0.00000001"), "RUB")}
 
 
 def read_allowances(monkeypatch, said: str) -> dict[str, tuple[int, str]]:
@@ -184,9 +193,13 @@ def test_a_key_that_no_header_carries_is_refused(settings):
     assert ids(checks.check_providers()) == ["counterfoil.E007"]
 
 
-@pytest.mark.parametrize("name", ["LOST_RETENTION", "RESULT_RETENTION"])
-def test_a_call_is_not_given_up_before_it_is_in_doubt(settings, name):
-    setattr(settings, name, settings.CALL_DEADLINE / 2)
+def test_a_call_is_not_given_up_before_it_is_in_doubt(settings):
+    settings.LOST_RETENTION = settings.CALL_DEADLINE / 2
+    assert ids(checks.check_timing()) == ["counterfoil.E002"]
+
+
+def test_no_provider_keeps_results_for_less_than_it_takes_to_doubt(settings):
+    settings.SANDBOX_RESULT_RETENTION = settings.CALL_DEADLINE / 2
     assert ids(checks.check_timing()) == ["counterfoil.E002"]
 
 

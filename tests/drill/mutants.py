@@ -211,7 +211,7 @@ NAMES = tuple(mutant.name for mutant in MUTANTS)
 
 def settings_for(name: str) -> dict[str, str]:
     """Results live short there, since what a planted defect leaves behind is waited for."""
-    return {VARIABLE: name, "RESULT_RETENTION": "40"}
+    return {VARIABLE: name, "SANDBOX_RESULT_RETENTION": "40"}
 
 
 def chosen() -> Mutant | None:

@@ -26,8 +26,8 @@ SETTINGS = {
     "SANDBOX_MINUTE": "0.9",
     "POLL_EVERY": "0.3",
     # So long that a busy machine leaves no doubt of its own, nor starts a stopped cluster again.
-    "READ_TIMEOUT": "20",
-    "SUBMIT_TIMEOUT": "20",
+    "SANDBOX_SILENCE_TIMEOUT": "20",
+    "SANDBOX_ANSWER_TIMEOUT": "20",
     "PROBE_TIMEOUT": "120",
     "LEASE_LASTS": "3",
     "WAKE_AGAIN_AFTER": "1",

@@ -298,10 +298,11 @@ def test_an_id_that_came_after_the_end_counts(lose, listed, now):
 # What is read and asked for
 
 
-def test_a_call_with_a_long_time_to_answer_is_a_rival_still(lose, listed, settings):
-    settings.SUBMIT_TIMEOUT = 3600
+def test_a_call_with_a_long_time_to_answer_is_a_rival_still(lose, listed, fake):
+    usual = fake.caps
+    fake.caps = replace(usual, answer_timeout=3600)
     lose(-3000)
-    settings.SUBMIT_TIMEOUT = 60
+    fake.caps = usual
     assert tell(lose(), listed(1)) == "ambiguous"
 
 

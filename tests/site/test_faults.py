@@ -28,11 +28,11 @@ SCALED = {
     # Half of what the slow faults take, so that a busy machine too asks in between.
     "CALL_DEADLINE": "3",
     "SEND_WITHIN": "20",
-    "READ_TIMEOUT": "5",
-    "SUBMIT_TIMEOUT": "8",
+    "SANDBOX_SILENCE_TIMEOUT": "5",
+    "SANDBOX_ANSWER_TIMEOUT": "8",
     "POOL_WAIT": "4",
     "NO_OUTPUT_WAIT": "15",
-    "RESULT_RETENTION": "30",
+    "SANDBOX_RESULT_RETENTION": "30",
     "LOST_RETENTION": "600",
     "WORKERS": "5",
 }

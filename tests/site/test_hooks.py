@@ -24,7 +24,7 @@ SCALED = {
     "POLL_EVERY": "0.5",
     "SLOW_POLL_EVERY": "600",
     "SEND_WITHIN": "20",
-    "SUBMIT_TIMEOUT": "10",
+    "SANDBOX_ANSWER_TIMEOUT": "10",
     "WORKERS": "3",
 }
 # What is kept of each fault's webhooks where they are signed; unsigned, more is taken for a hint.

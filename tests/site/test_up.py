@@ -161,7 +161,6 @@ class TestRefusal:
             ("PUBLIC_URL", "pictures.example.org"),
             ("DATABASE_URL", "mysql://127.0.0.1/x"),
             ("REDIS_URL", "127.0.0.1:6379"),
-            ("SUBMIT_TIMEOUT", "5000"),
         ],
     )
     def test_a_bad_setting_is_named(self, tmp_path, name, value):

@@ -14,6 +14,7 @@ from config.supervisor.children import say, site_roles
 from config.supervisor.questions import Questions
 from config.supervisor.records import Records
 from config.supervisor.watch import House
+from providers.adapters.registry import longest_answer
 
 # A cluster needs this long to come up before it can answer a probe at all.
 CLUSTER_START = 5.0
@@ -52,7 +53,7 @@ class Command(BaseCommand):
             ask=questions.answer,
             changed=lambda pids: write_down(records, pids),
             wedge_grace=settings.PROBE_TIMEOUT + CLUSTER_START,
-            submit_timeout=settings.SUBMIT_TIMEOUT,
+            submit_timeout=longest_answer().total_seconds(),
             stop_grace=settings.STOP_GRACE,
         )
         house.run(each_look=Announcement(text).look)

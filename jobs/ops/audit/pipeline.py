@@ -12,6 +12,7 @@ from jobs.core.states import ENDS, JobState
 from jobs.kinds import KINDS
 from jobs.ops.audit.calls import PAID
 from jobs.ops.audit.findings import Finding, check, each
+from providers.adapters.registry import longest_retention
 from providers.calls.models import Call
 
 # Other machines' clocks, and settings that were shortened since, are no damage.
@@ -61,7 +62,7 @@ def lease_ends_soon(now: datetime) -> Iterator[Finding]:
 
 @check("A stage is due only after every result is gone.")
 def stage_is_due_in_time(now: datetime) -> Iterator[Finding]:
-    latest = now + max(settings.RESULT_RETENTION, settings.LOST_RETENTION) + SLACK
+    latest = now + max(longest_retention(), settings.LOST_RETENTION) + SLACK
     return each(Stage.objects.unfinished().filter(due_at__gt=latest))
 
 

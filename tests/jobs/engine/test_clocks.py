@@ -27,6 +27,7 @@ from providers.calls.models import Call, Gate, Restore, SmokeTest
 from providers.routing import gates
 from quotas.models import Alert, Newcomer, Site, Unmeasured
 from tests import rows, working
+from tests.adapter_limits import ANSWER_TIMEOUT
 from tests.fakes import ACCOUNT, made
 from tests.providers.test_lost import listed  # noqa: F401
 
@@ -165,7 +166,7 @@ def test_a_sender_of_the_future_is_in_doubt_after_its_whole_time_and_no_sooner(
     _send(job, now + leap, named=False)
     site(now)
     assert rows.again(job).state == "running"
-    within = settings.SEND_WITHIN + timedelta(seconds=settings.SUBMIT_TIMEOUT)
+    within = settings.SEND_WITHIN + timedelta(seconds=ANSWER_TIMEOUT)
     site(now + within - timedelta(seconds=1))
     assert rows.again(job).state == "running"
     site(now + within + timedelta(seconds=1))

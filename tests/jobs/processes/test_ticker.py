@@ -17,6 +17,7 @@ from providers.calls import ledger
 from providers.calls.models import Call
 from providers.calls.outcomes import Cause, Failed, NoAnswer, Running, Unknown
 from tests import working
+from tests.adapter_limits import RETENTION
 from tests.fakes import made
 
 pytestmark = pytest.mark.django_db
@@ -101,7 +102,7 @@ def test_a_late_success_within_retention_is_delivered(running, ticker, fake, clo
 
 
 def test_at_the_end_of_retention_a_call_is_given_up(running, ticker, fake, clock, settings):
-    clock.shift(settings.RESULT_RETENTION)
+    clock.shift(RETENTION)
     round_of(ticker)
     clock.shift(ledger.ASKED_FOR)
     round_of(ticker)
@@ -115,7 +116,7 @@ def test_a_call_that_nobody_asked_for_until_its_retention_was_over_is_asked_for_
     running, ticker, fake, clock, settings
 ):
     fake.polls["run-1"] = made()
-    clock.shift(settings.RESULT_RETENTION + timedelta(seconds=1))
+    clock.shift(RETENTION + timedelta(seconds=1))
     round_of(ticker)
     working.advance(running.pk)
     assert state_of(running) == "ready"

@@ -22,6 +22,7 @@ from providers.calls.outcomes import (
     Unknown,
 )
 from providers.webhooks.verifiers import Ed25519Jwks, StandardWebhooks, Unsigned, WebhookNotice
+from tests.adapter_limits import limit_polza
 
 URL = "https://s3.polza.test/f/1.png"
 
@@ -342,8 +343,8 @@ def test_poll_that_cannot_be_read_proves_nothing(poll, body):
     ],
     ids=["reset", "closed", "garbage", "cut", "hang"],
 )
-def test_poll_that_was_lost_proves_nothing(serve, scheme, settings, script):
-    settings.READ_TIMEOUT = 0.15
+def test_poll_that_was_lost_proves_nothing(serve, scheme, monkeypatch, script):
+    limit_polza(monkeypatch, silence_timeout=0.15)
     polza = Polza(name="polza", base_url=serve(script, scheme=scheme).url, key="the-key")
     outcome = polza.poll("gen_1", "google/model")
     names_no_run = isinstance(outcome, Report) and not outcome.reference

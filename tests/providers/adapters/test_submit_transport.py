@@ -8,6 +8,7 @@ import pytest
 import trustme
 
 from providers.calls.outcomes import Accepted, Rejected, Unknown
+from tests.adapter_limits import limit_polza
 from tests.providers.scripted import answer_bytes
 
 CREATED = b'{"id": "gen_1", "status": "pending"}'
@@ -220,9 +221,9 @@ def assert_lost(outcome):
 
 
 @pytest.fixture(params=LOST)
-def event(request, settings):
+def event(request, monkeypatch):
     if request.param in HELD:
-        settings.READ_TIMEOUT = 0.15
+        limit_polza(monkeypatch, silence_timeout=0.15)
     return request.param
 
 
@@ -323,6 +324,6 @@ def test_answer_is_taken_although_the_server_stopped_reading(submit, serve):
     assert submit(serve(answer_early).url) == Accepted("gen_1")
 
 
-def test_pouring_of_continues_ends_with_the_deadline(submit, serve, settings):
-    settings.SUBMIT_TIMEOUT = 1
+def test_pouring_of_continues_ends_with_the_deadline(submit, serve, monkeypatch):
+    limit_polza(monkeypatch, answer_timeout=1)
     assert_lost(submit(serve(after_request(pour_continues)).url))

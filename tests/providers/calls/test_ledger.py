@@ -12,6 +12,7 @@ from providers.calls.ledger import record
 from providers.calls.models import Call
 from providers.calls.outcomes import Accepted, Artifact, Cause, Done, Failed
 from providers.calls.states import ENDS, LIVE, SOURCES, WALL, CallState
+from tests.adapter_limits import ANSWER_TIMEOUT, RETENTION
 from tests.providers.call_rows import NEWS, OFFER, call_in, open_call
 
 pytestmark = pytest.mark.django_db
@@ -106,7 +107,7 @@ def test_nothing_leads_out_of_an_end():
 def test_open_call_is_the_evidence_that_something_may_have_been_sent(now, settings):
     call = open_call(now)
     assert (call.state, call.sent_at, call.send_by) == ("sending", now, now + settings.SEND_WITHIN)
-    assert call.answer_by == call.send_by + timedelta(seconds=settings.SUBMIT_TIMEOUT)
+    assert call.answer_by == call.send_by + timedelta(seconds=ANSWER_TIMEOUT)
     assert call.poll_at == call.answer_by
     assert call.give_up_at == now + settings.LOST_RETENTION
 
@@ -128,7 +129,7 @@ def test_accepted_call_is_polled_soon_and_pursued_as_long_as_results_live(now, s
     call = call_in("accepted", now)
     assert (call.reference, call.accepted_at) == (f"gen_{call.pk}", now)
     assert call.poll_at == now + settings.POLL_EVERY
-    assert call.give_up_at == now + settings.RESULT_RETENTION
+    assert call.give_up_at == now + RETENTION
 
 
 def test_unknown_call_without_an_id_is_looked_for_soon(now, settings):
@@ -204,7 +205,7 @@ def test_late_id_is_pursued(now, settings):
     late(call, ACCEPTED, now=now)
     assert (call.reference, call.late_outcome) == ("gen_news", "accepted")
     assert call.poll_at == now + MINUTE + settings.POLL_EVERY
-    assert call.give_up_at == now + MINUTE + settings.RESULT_RETENTION
+    assert call.give_up_at == now + MINUTE + RETENTION
 
 
 @pytest.mark.parametrize("news", [DONE, FAILED])

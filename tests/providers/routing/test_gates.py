@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from providers.adapters.registry import Offer
 from providers.calls import ledger, money
 from providers.calls.models import Call, Gate
-from providers.calls.outcomes import Accepted, Cause, Done, Failed, Rejected, Unknown
+from providers.calls.outcomes import Accepted, Cause, Done, Failed, Rejected, Unknown, amount_said
 from providers.routing import gates
 from providers.routing.gates import Closed, Shift
 from providers.routing.pool import Candidate
@@ -250,6 +250,54 @@ def test_a_cap_lets_in_nothing_that_it_knows_no_price_of(now, cap, settings, pri
     cap("9.00")
     settings.IMAGE_PRICES = {str(OFFER): price} if price else {}
     assert not is_open(now)
+
+
+@pytest.mark.parametrize("price", [(Decimal(0), ""), (Decimal(0), "RUB")])
+def test_what_is_free_passes_a_cap_until_it_is_overspent(now, cap, settings, price):
+    settings.IMAGE_PRICES = {str(OFFER): price}
+    cap("5.00")
+    answered(now, Done((), Decimal("5.00")))
+    call = Call.objects.get()
+    assert (call.cost_estimate, call.currency) == (Decimal(0), "RUB")
+    assert is_open(now)
+    Call.objects.update(cost=Decimal("5.00000001"))
+    assert not is_open(now)
+
+
+def test_prices_of_eight_places_add_up_exactly(now, cap, settings):
+    """The sum of a thousand such prices is the cap to the last place, on both databases."""
+    settings.IMAGE_PRICES = {str(OFFER): (Decimal("0.00000003"), "RUB")}
+    cap("0.00003003")
+    one = enter(now)
+    columns = {field.attname: getattr(one, field.attname) for field in Call._meta.concrete_fields}
+    del columns["id"]
+    Call.objects.bulk_create(
+        Call(**columns | {"work": f"image:{n}", "hook_token": f"t{n}"}) for n in range(999)
+    )
+    assert Call.objects.latest("pk").cost_estimate == Decimal("0.00000003")
+    assert money.spend_of(["fake"], now)["fake"]["RUB"].today == Decimal("0.00003")
+    assert is_open(now)
+    cap("0.00003002")
+    assert not is_open(now)
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown"),
+    [
+        ("5", "5.00"),
+        ("5.10000000", "5.10"),
+        ("0.00015000", "0.00015"),
+        ("0", "0.00"),
+        ("0.00000001", "0.00000001"),
+    ],
+)
+def test_amounts_are_shown_without_trailing_zeros(amount, shown):
+    assert money.format_amount(Decimal(amount)) == shown
+
+
+def test_a_cost_below_the_least_amount_is_not_free():
+    assert amount_said(1e-12) == Decimal("0.00000001")
+    assert amount_said(0) == 0
 
 
 def test_a_late_charge_counts(now, cap):

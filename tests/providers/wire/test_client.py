@@ -11,6 +11,7 @@ from providers.adapters.polza.adapter import Polza
 from providers.adapters.sandbox import SandboxPolza
 from providers.calls.outcomes import Accepted, NoAnswer, Rejected, Running, Unknown
 from providers.wire.http import Client, NotSent
+from tests.adapter_limits import limit_polza
 
 CREATED = b'{"id": "gen_1", "status": "pending"}'
 
@@ -163,12 +164,12 @@ def open_tunnel(line, tls):
     ],
     ids=["refused", "garbage", "drip", "reset", "closed", "hang"],
 )
-def test_tunnel_that_never_opened_is_surely_not_sent(submit, serve, monkeypatch, settings, script):
-    settings.SUBMIT_TIMEOUT = 1
+def test_tunnel_that_never_opened_is_surely_not_sent(submit, serve, monkeypatch, script):
+    limit_polza(monkeypatch, answer_timeout=1)
     proxy, started = serve(script), time.monotonic()
     monkeypatch.setenv("https_proxy", proxy.url)
     outcome = submit("https://provider.test")
-    assert time.monotonic() - started < 5 * settings.SUBMIT_TIMEOUT
+    assert time.monotonic() - started < 5
     assert (type(outcome), outcome.why.rule) == (Rejected, "never_connected")
     proxy.over.set()
     assert b"the-key" not in proxy.all_received(connections=1)

@@ -12,6 +12,7 @@ from providers.calls.outcomes import Accepted, Artifact, Listing, NoAnswer, Runn
 from providers.wire import framing, http
 from providers.wire.download import Fetched, fetch
 from providers.wire.framing import parse
+from tests.adapter_limits import limit_polza
 from tests.fakes import png
 from tests.providers.messages import ACCEPTED, WAYS, sized
 
@@ -31,9 +32,9 @@ HELD = {"length_long_open", "chunks_without_last_open"}
 
 
 @pytest.fixture(params=WAYS)
-def way(request, settings):
+def way(request, monkeypatch):
     if request.param in HELD:
-        settings.READ_TIMEOUT = 0.9
+        limit_polza(monkeypatch, silence_timeout=0.9)
     return WAYS[request.param]
 
 

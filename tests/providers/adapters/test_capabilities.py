@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from providers import recovery, submits
-from providers.adapters import registry, run_queries
+from providers import recovery
+from providers.adapters import registry, run_queries, submits
 from providers.adapters.accounts import ProviderAccount
 from providers.adapters.base import (
     AnswersAtOnce,
