@@ -38,7 +38,8 @@ class Case:
 
 class Follower:
     """What the news of one call means for its stage, its job and the attempt. A kind of job
-    overrides what differs. Each method runs in the transaction of the news, under the job's lock.
+    overrides what differs. Each method but `keep` runs in the transaction of the news, under the
+    job's lock.
     """
 
     def candidates(self, job: Job, stage: Stage, past: Sequence[Call]) -> list[Candidate]:
@@ -49,8 +50,10 @@ class Follower:
         """The person requested a fault of the test provider, which says nothing about it."""
         return False
 
-    def keep(self, case: Case, outcome: Done, now: datetime) -> None:
-        """Store what came with a result, before its call is recorded."""
+    def keep(self, job: Job, call: Call, outcome: Done, now: datetime) -> Done:
+        """Write what came inside the answer to files. Before the transaction that records the
+        outcome, and without the job's lock."""
+        return outcome
 
     def open(self, job: Job, now: datetime, **facts: str) -> bool:
         """A request is about to be sent; False when the job does not allow it any more."""

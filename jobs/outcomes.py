@@ -48,13 +48,23 @@ def case_of(call: Call) -> Case:
     return Case(job, Stage.objects.get(work=call.work), call)
 
 
-@transaction.atomic
 def apply(call: Call, outcome: Outcome, now: datetime, follower_of: FollowerOf) -> Recorded:
     """Record the news and let everything follow that follows from it; twice changes nothing."""
+    return _apply(call, _keep(call, outcome, now, follower_of), now, follower_of)
+
+
+def _keep(call: Call, outcome: Outcome, now: datetime, follower_of: FollowerOf) -> Outcome:
+    """Files are written before the transaction that records what they belong to."""
+    if not isinstance(outcome, Done):
+        return outcome
+    job = Job.objects.of_work(call.work).get()
+    return follower_of(job).keep(job, call, outcome, now)
+
+
+@transaction.atomic
+def _apply(call: Call, outcome: Outcome, now: datetime, follower_of: FollowerOf) -> Recorded:
     case = case_of(call)
     follower = follower_of(case.job)
-    if isinstance(outcome, Done):
-        follower.keep(case, outcome, now)
     recorded = calls.record(call_id=call.pk, news=outcome, now=now)
     _remove_texts_again(case.job)
     case = replace(case, call=recorded.call)
@@ -65,10 +75,16 @@ def apply(call: Call, outcome: Outcome, now: datetime, follower_of: FollowerOf) 
     return recorded
 
 
-@transaction.atomic
 def follow_submit(call: Call, outcome: Outcome, now: datetime, follower_of: FollowerOf) -> Recorded:
     """As any news; and by its answer to a submit a provider's gate is paused or opened."""
-    recorded = apply(call, outcome, now, follower_of)
+    return _follow_submit(call, _keep(call, outcome, now, follower_of), now, follower_of)
+
+
+@transaction.atomic
+def _follow_submit(
+    call: Call, outcome: Outcome, now: datetime, follower_of: FollowerOf
+) -> Recorded:
+    recorded = _apply(call, outcome, now, follower_of)
     case = case_of(recorded.call)
     if recorded.changed and not follower_of(case.job).simulates_fault(case):
         said = outcome.why.retry_after if isinstance(outcome, Rejected) else None

@@ -15,7 +15,7 @@ from itertools import islice
 
 from django.conf import settings
 from django.db import DatabaseError
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django_q.models import Task
 
 from jobs.core import leases
@@ -25,7 +25,8 @@ from jobs.ops import old_rows
 from jobs.ops.audit import files
 from jobs.people import removal, sign_in
 from jobs.pictures import media, owner_actions, unread
-from providers.calls import restores
+from providers.calls import restores, result_files
+from providers.calls.models import CallResult
 from quotas import new_visitors
 from quotas.models import Newcomer
 
@@ -140,6 +141,20 @@ def tidy_unread(now: datetime) -> int:
     return gone
 
 
+# Files of results that came inside an answer and were never delivered, as long after
+
+
+def _results(now: datetime) -> QuerySet[CallResult]:
+    long_ago = now - unread.KEPT_FOR
+    old = Q(call__late_at=None) | Q(call__late_at__lte=long_ago)
+    return CallResult.objects.with_file().filter(old, call__ended_at__lte=long_ago)
+
+
+def tidy_results(now: datetime) -> int:
+    some = list(_results(now).order_by("pk")[:BATCH])
+    return media.remove(result_files.forget_files(some))
+
+
 # Networks that new visitors came from: no longer than they count
 
 
@@ -181,6 +196,7 @@ CHORES = (
     Chore("jobs of former users", lambda now: removal.jobs_to_clear(now).count(), tidy_former),
     Chore("jobs that sign-ins left", lambda now: _left_jobs().count(), move_left_jobs),
     Chore("unread results", lambda now: _unread(now).count(), tidy_unread),
+    Chore("files of results", lambda now: _results(now).count(), tidy_results),
     Chore("newcomers", lambda now: new_visitors.forgettable(now).count(), tidy_newcomers),
     *(_delete_old(name, rows) for name, rows in old_rows.OLD.items()),
     Chore("files", lambda now: sum(1 for _ in _orphans(now)), tidy_files),

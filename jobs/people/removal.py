@@ -24,7 +24,7 @@ from jobs.core.batches import run_batches
 from jobs.core.models import Event, Job, StaffAction, Stage
 from jobs.core.states import ENDS, JobState
 from jobs.core.works import has_call
-from jobs.pictures import owner_actions
+from jobs.pictures import media, owner_actions
 from providers.calls import ledger
 from quotas.models import Account
 
@@ -96,7 +96,8 @@ def _clear(job_ids: list[uuid.UUID], now: datetime) -> None:
     works = [work for work in stages if work]
     about = Q(job__in=job_ids) | Q(call__work__in=works)
     clear_actions(StaffAction.objects.filter(about).exclude(reason=REMOVED))
-    ledger.clear_texts(works)
+    files = ledger.clear_texts(works)
+    transaction.on_commit(partial(media.remove, files))
 
 
 def _clear_events(job_ids: Iterable[uuid.UUID]) -> None:

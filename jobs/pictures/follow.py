@@ -5,7 +5,9 @@ cannot be read or fetched, and only then the attempt is settled as used.
 """
 
 import logging
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from django.db import transaction
@@ -18,9 +20,11 @@ from jobs.core.states import JobState
 from jobs.core.works import calls_of, chosen_offer, fault_at
 from jobs.followers import Case, Follower
 from jobs.pictures import owner_actions, unread
-from jobs.pictures.storing import NoRoom
+from jobs.pictures.storing import NoRoom, store
 from providers.adapters.registry import Offer
+from providers.adapters.run_queries import can_poll
 from providers.calls import ledger as calls
+from providers.calls import result_files
 from providers.calls.models import Call
 from providers.calls.outcomes import Done
 from providers.calls.states import LIVE
@@ -30,6 +34,10 @@ from quotas.models import Account
 from quotas.states import AttemptState
 
 log = logging.getLogger(__name__)
+
+# How long the answer of a provider without polls waits for room on the disk, in seconds.
+STORE_WITHIN = 600.0
+STORE_AGAIN = 5.0
 
 UNREAD = "unread"
 """The reason of a job in doubt: its result was made and cannot be read."""
@@ -42,15 +50,25 @@ class PictureFollower(Follower):
     def simulates_fault(self, case: Case) -> bool:
         return bool(fault_at(case.job, Offer(case.call.provider, case.call.model)))
 
-    def keep(self, case: Case, outcome: Done, now: datetime) -> None:
+    def keep(self, job: Job, call: Call, outcome: Done, now: datetime) -> Done:
         """A full disk must not lose the end of the call: the save stage polls for the answer
-        again."""
-        if not outcome.unread:
-            return
+        again. Where there are no polls, the answer waits in memory for room."""
         try:
-            unread.keep_answer(case.job.pk, case.call, outcome.unread, now)
+            if outcome.unread:
+                unread.keep_answer(job.pk, call, outcome.unread, now)
         except NoRoom as exc:
             log.error("An answer cannot be kept: %s", exc)
+        waited_until = time.monotonic() + (0 if can_poll(call.provider) else STORE_WITHIN)
+        while True:
+            try:
+                return replace(
+                    outcome, artifacts=result_files.keep_inline(call, outcome.artifacts, store)
+                )
+            except NoRoom as exc:
+                log.error("A result cannot be kept: %s", exc)
+                if time.monotonic() >= waited_until:
+                    return replace(outcome, artifacts=result_files.drop_inline(outcome.artifacts))
+                time.sleep(STORE_AGAIN)
 
     def made(self, case: Case, now: datetime) -> None:
         job = case.job

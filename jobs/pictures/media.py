@@ -19,6 +19,16 @@ def path_of(file: str) -> Path | None:
     return path if path.is_relative_to(folder) and path != folder else None
 
 
+def read(file: str) -> bytes | None:
+    """None where the file is not there or leads elsewhere."""
+    path = path_of(file)
+    try:
+        return path.read_bytes() if path else None
+    except OSError as exc:
+        log.error("A kept result cannot be read: %s", exc.strerror)
+        return None
+
+
 def remove(files: Iterable[str]) -> int:
     """After the commit that forgot them; how many are gone. What cannot be removed is left for the
     audit to name."""

@@ -25,12 +25,12 @@ from jobs.core.leases import StageLease
 from jobs.core.models import Event, Picture, Stage
 from jobs.core.outages import outlast
 from jobs.pictures import follow, media, storing, unread
-from jobs.pictures.storing import NoRoom
+from jobs.pictures.storing import NoRoom, store
 from providers.adapters.registry import is_known, result_origins_of, result_retention
 from providers.adapters.run_queries import poll_run
-from providers.calls import interim
+from providers.calls import interim, result_files
 from providers.calls import ledger as calls
-from providers.calls.models import Call
+from providers.calls.models import Call, CallResult
 from providers.calls.outcomes import Artifact, Cause, Done, Failed, NoAnswer, NoOutput, PollResult
 from providers.routing import poll_pauses
 from providers.wire import download
@@ -107,6 +107,15 @@ def save(lease: StageLease) -> None:
     outlast(lambda: _conclude(lease, call, results, rows, history))
     faultpoints.reach("picture_delivered")
     media.remove([history.draft] if history.draft else [])
+    _drop_kept(lease, call)
+
+
+def _drop_kept(lease: StageLease, call: Call) -> None:
+    """Once the stage has ended with a picture, the bytes in the ledger's files are not needed."""
+    is_delivered = Picture.objects.filter(call=call).exists()
+    if is_delivered and not Stage.objects.unfinished().filter(pk=lease.stage.pk).exists():
+        results = CallResult.objects.filter(call=call).with_file()
+        media.remove(result_files.forget_files(list(results)))
 
 
 def wake_where_room_is(now: datetime) -> None:
@@ -130,7 +139,7 @@ def _bring(job_id: uuid.UUID, call: Call, history: History) -> Results:
     if content := _content_of_draft(call, history):
         results.add(content)
         return results
-    artifacts = calls.artifacts_of(call)
+    artifacts = result_files.read_rows(call)
     results.answer_unread = unread.kept_of(call).filter(kind="answer", resolved_at=None).exists()
     has_polled = not artifacts or not history.is_first
     if has_polled:
@@ -154,6 +163,14 @@ def _may_have_newer_address(got: Got) -> bool:
 
 
 def _fetch(call: Call, artifact: Artifact, history: History) -> Got:
+    if artifact.file:
+        content = media.read(artifact.file)
+        if content is None:
+            got: Got = NotFetched("gone", expired=True)
+        else:
+            got = download.read_kept(content, is_encoded=artifact.is_encoded)
+        if isinstance(got, Fetched) or not artifact.url:
+            return got
     return download.fetch(
         artifact,
         own_origins=result_origins_of(call.provider),
@@ -164,7 +181,7 @@ def _fetch(call: Call, artifact: Artifact, history: History) -> Got:
 
 def _content_of_draft(call: Call, history: History) -> Got | None:
     """The one picture of the call, stored whole by an earlier run that could not name it."""
-    if not history.draft or len(calls.artifacts_of(call)) != 1:
+    if not history.draft or len(result_files.read_rows(call)) != 1:
         return None
     content = storing.read_draft(history.draft, history.draft_sha256)
     got = read_picture(content) if content else None
@@ -175,7 +192,7 @@ def _newest(job_id: uuid.UUID, call: Call, results: Results) -> list[Artifact]:
     """By the provider's newest answer, which is free; or as far as it was known before."""
     now = timezone.now()
     if call.provider in poll_pauses.paused_until(now):
-        return calls.artifacts_of(call)
+        return result_files.read_rows(call)
     answer = _poll(call)
     poll_answers.follow(call.provider, answer, polled_at=now, now=timezone.now())
     if isinstance(answer, Failed):
@@ -185,12 +202,12 @@ def _newest(job_id: uuid.UUID, call: Call, results: Results) -> list[Artifact]:
         results.answer_unread = bool(answer.unread)
         if answer.unread:
             unread.keep_answer(job_id, call, answer.unread, now)
-        return calls.renew(call, answer.artifacts, now)
+        return calls.renew(call, result_files.keep_inline(call, answer.artifacts, store), now)
     elif isinstance(answer, NoOutput):
         interim.note_cost(call, answer.cost)
     elif isinstance(answer, NoAnswer):
         calls.note_answer(call, f"no answer: {answer.why.code or answer.why.text}")
-    return calls.artifacts_of(call)
+    return result_files.read_rows(call)
 
 
 def _poll(call: Call) -> PollResult:

@@ -46,13 +46,7 @@ def kept_of(call: Call) -> QuerySet[UnreadResult]:
 
 
 def content_of(kept: UnreadResult) -> bytes | None:
-    """None where the file is not there or leads elsewhere."""
-    path = media.path_of(kept.file)
-    try:
-        return path.read_bytes() if path else None
-    except OSError as exc:
-        log.error("A kept result cannot be read: %s", exc.strerror)
-        return None
+    return media.read(kept.file)
 
 
 def resolve(call: Call, now: datetime) -> None:

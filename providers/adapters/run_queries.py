@@ -7,7 +7,7 @@ answer that names another run, or none, is no answer (docs/adr/0011-answers-and-
 from datetime import datetime, timedelta
 
 from providers.adapters.base import ListsRuns, PollsRuns
-from providers.adapters.registry import find_provider
+from providers.adapters.registry import find_provider, is_known
 from providers.calls.outcomes import OTHER_RUN, Cause, Listing, NoAnswer, PollResult, RunList
 from providers.wire.http import settle_connection
 
@@ -30,6 +30,10 @@ def poll_run(provider: str, reference: str, model: str) -> PollResult:
     if isinstance(report, NoAnswer):
         return report
     return report.outcome if is_believed else NO_MATCH
+
+
+def can_poll(provider: str) -> bool:
+    return is_known(provider) and isinstance(find_provider(provider), PollsRuns)
 
 
 def list_runs(provider: str, since: datetime, until: datetime) -> RunList:

@@ -7,7 +7,7 @@ transaction; record the provider's id before anything else.
 
 import random
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -24,7 +24,8 @@ from providers.adapters.registry import (
     result_retention,
     time_to_answer,
 )
-from providers.calls.models import Call, CallQuerySet
+from providers.calls import result_files
+from providers.calls.models import Call, CallQuerySet, CallResult
 from providers.calls.outcomes import (
     Accepted,
     Artifact,
@@ -44,7 +45,7 @@ ASKED_FOR = timedelta(minutes=15)
 NO_OUTPUT_POLLS = 12
 """How often a run that is complete without output is polled before it has failed."""
 
-LATE_COLUMNS = ("cost", "result", "reference", "poll_at", "give_up_at")
+LATE_COLUMNS = ("cost", "reference", "poll_at", "give_up_at")
 WEIGHT = {
     CallState.ACCEPTED: 0,
     CallState.REJECTED: 1,
@@ -253,10 +254,10 @@ def renew(call: Call, artifacts: Sequence[Artifact], now: datetime) -> list[Arti
     """The newest addresses of a result that was not fetched yet. The earlier ones stay if the
     provider lists nothing now."""
     if artifacts:
-        kept = [_kept(artifact) for artifact in artifacts]
-        Call.objects.filter(pk=call.pk).update(result=kept, polled_at=now)
-        call.result = kept
-    return artifacts_of(call)
+        with transaction.atomic():
+            Call.objects.filter(pk=call.pk).update(polled_at=now)
+            result_files.write_rows(call.pk, artifacts)
+    return result_files.read_rows(call)
 
 
 def note_answer(call: Call, text: str) -> None:
@@ -298,23 +299,28 @@ def _restart(calls: CallQuerySet, provider: str, now: datetime) -> None:
     )
 
 
-def clear_texts(works: Collection[str]) -> None:
-    """Remove the providers' words and the results' addresses from calls that are no longer
-    pursued. Their numbers stay."""
+def clear_texts(works: Collection[str]) -> list[str]:
+    """Remove the providers' words and the results from calls that are no longer pursued. Their
+    numbers stay. Returns the files of the results, to be removed after the commit."""
     resting = Call.objects.filter(work__in=works, state__in=ENDS, poll_at=None)
-    resting.update(detail="", code="", last_answer="", result=[])
-
-
-def artifacts_of(call: Call) -> list[Artifact]:
-    return [Artifact(**entry) for entry in call.result]
+    results = CallResult.objects.filter(call__in=resting)
+    files = list(results.with_file().values_list("file", flat=True))
+    results.delete()
+    resting.update(detail="", code="", last_answer="")
+    return files
 
 
 def _move(call_id: int, state: CallState, columns: dict) -> bool:
     if columns.get("cost", 0) is None:
         # An earlier answer may have said it.
         columns = {name: said for name, said in columns.items() if name != "cost"}
+    results = columns.pop("results", ())
     sources = Call.objects.filter(pk=call_id, state__in=SOURCES[state])
-    return sources.update(state=state, **columns) == 1
+    if sources.update(state=state, **columns) != 1:
+        return False
+    if state == CallState.SUCCEEDED:
+        result_files.write_rows(call_id, results)
+    return True
 
 
 def _columns_of(news: Outcome, provider: str, now: datetime) -> tuple[CallState, dict]:
@@ -331,7 +337,7 @@ def _columns_of(news: Outcome, provider: str, now: datetime) -> tuple[CallState,
                 "ended_at": now,
                 "poll_at": None,
                 "cost": cost,
-                "result": [_kept(artifact) for artifact in artifacts],
+                "results": artifacts,
             }
         case Failed(why, cost):
             return CallState.FAILED, {**_ended(why, now), "cost": cost}
@@ -367,10 +373,6 @@ def _reason(why: Cause) -> dict:
     }
 
 
-def _kept(artifact: Artifact) -> dict:
-    return {name: storable(said, len(said)) for name, said in asdict(artifact).items()}
-
-
 def _note_late(call: Call, news: Outcome, now: datetime) -> bool:
     """News after the end: kept beside the state, which stays. True when it really is news."""
     state, columns = _columns_of(news, call.provider, now)
@@ -387,7 +389,10 @@ def _note_late(call: Call, news: Outcome, now: datetime) -> bool:
     try:
         with transaction.atomic():
             same = Call.objects.filter(pk=call.pk, late_outcome=call.late_outcome)
-            return same.update(late_outcome=state, late_at=now, **kept) == 1
+            is_news = same.update(late_outcome=state, late_at=now, **kept) == 1
+            if is_news and state == CallState.SUCCEEDED:
+                result_files.write_rows(call.pk, columns["results"])
+            return is_news
     except IntegrityError:
         if not isinstance(news, Accepted):
             raise

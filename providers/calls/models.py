@@ -94,7 +94,6 @@ class Call(models.Model):
         _("estimate"), max_digits=16, decimal_places=8, null=True, blank=True
     )
     currency = models.CharField(_("currency"), max_length=3, blank=True)
-    result = models.JSONField(_("result"), default=list, blank=True)
     late_outcome = models.CharField(_("late news"), max_length=20, blank=True)
     late_at = models.DateTimeField(_("late news at"), null=True, blank=True)
 
@@ -179,6 +178,44 @@ class Call(models.Model):
         was_let_go = self.state == CallState.GIVEN_UP and self.rule == LET_GO
         is_open = self.state == CallState.UNKNOWN or (was_let_go and not self.late_outcome)
         return self.reference is None and is_open
+
+
+class CallResultQuerySet(models.QuerySet["CallResult"]):
+    def with_file(self) -> "CallResultQuerySet":
+        """Read by the index that holds no others."""
+        return self.exclude(file="")
+
+
+class CallResult(models.Model):
+    """A result of a call (`providers.calls.result_files`). `file` is empty where the provider gave
+    an address, and once the result is delivered."""
+
+    call = models.ForeignKey(Call, on_delete=models.CASCADE, related_name="results")
+    position = models.PositiveSmallIntegerField()
+    url = models.TextField(blank=True)
+    file = models.CharField(max_length=200, blank=True)
+    is_encoded = models.BooleanField(default=False)
+    size = models.PositiveBigIntegerField(default=0)
+    sha256 = models.CharField(max_length=64, blank=True)
+
+    objects = CallResultQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["call", "position"], name="call_result_position_once"),
+            models.CheckConstraint(
+                condition=Q(file="") | ~Q(sha256=""), name="call_result_file_has_a_hash"
+            ),
+            models.CheckConstraint(
+                condition=~Q(url__istartswith="data:"), name="call_result_holds_no_bytes"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["call"], condition=~Q(file=""), name="call_result_with_file")
+        ]
+
+    def __str__(self) -> str:
+        return f"result {self.position} of call {self.call_id}"
 
 
 class Gate(models.Model):

@@ -41,10 +41,16 @@ class Cause:
 
 @dataclass(frozen=True)
 class Artifact:
-    """A result: an address to fetch, or the bytes themselves in base64."""
+    """A result: an address to fetch, or the bytes in base64. The ledger keeps bytes in a file and
+    knows `file`, `size` and `sha256` instead (`providers.calls.result_files`)."""
 
     url: str = ""
     b64: str = ""
+    file: str = ""
+    is_encoded: bool = False
+    """The file holds base64 that could not be decoded."""
+    size: int = 0
+    sha256: str = ""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from django.conf import settings
 from providers.calls.outcomes import Artifact
 from providers.wire.connections import AddressRefused, BodyTooLarge
 from providers.wire.http import WIRE_ERRORS, Client, innermost, read_body
-from providers.wire.picture_files import Cut, Fetched, Unreadable, decode_base64, read_picture
+from providers.wire.picture_files import Cut, Fetched, Unreadable, read_picture
 
 MAX_HOPS = 3
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -83,14 +83,10 @@ def fetch(
     seen: frozenset[str] = frozenset(),
     make_room: Callable[[int], object] = ignore_size,
 ) -> Got:
-    """The picture behind an artifact, within FETCH_TIMEOUT seconds and FETCH_MAX_BYTES bytes."""
+    """The picture at the address of an artifact, within FETCH_TIMEOUT seconds and FETCH_MAX_BYTES
+    bytes."""
     own = frozenset(map(_origin_of, own_origins | frozenset(settings.RESULT_ORIGINS)))
     job = Fetch(own, time.monotonic() + settings.FETCH_TIMEOUT, seen, make_room)
-    inline = artifact.b64 or (artifact.url if artifact.url[:5].lower() == "data:" else "")
-    if inline:
-        got = _decode(inline)
-        if isinstance(got, Fetched) or inline == artifact.url or not artifact.url:
-            return got
     url = artifact.url
     with Client(trust_env=False) as client:
         for _ in range(MAX_HOPS + 1):
@@ -157,13 +153,11 @@ def _read_file(client: Client, response: requests.Response) -> tuple[bytes, bool
         return content, is_whole
 
 
-def _decode(said: str) -> Got:
-    """What is inside the answer cannot have been cut on the way."""
-    if len(said) * 3 // 4 > settings.FETCH_MAX_BYTES + 1024:
-        return Refused("too_large")
-    content = decode_base64(said)
-    if content is None:
-        return Unreadable(said.encode("utf-8", "replace"), "encoding")
+def read_kept(content: bytes, *, is_encoded: bool) -> Got:
+    """The bytes that came inside an answer, from the file that keeps them. They cannot have been
+    cut on the way. `is_encoded`: they could not be decoded."""
+    if is_encoded:
+        return Unreadable(content, "encoding")
     if len(content) > settings.FETCH_MAX_BYTES:
         return Refused("too_large")
     got = read_picture(content, is_all_there_is=True)

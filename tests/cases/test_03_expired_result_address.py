@@ -10,6 +10,7 @@ from jobs.engine import incoming
 from jobs.ops import audit
 from jobs.pictures import saving
 from jobs.staff import decisions
+from providers.calls import result_files
 from providers.calls.models import Call
 from providers.calls.outcomes import Artifact, Cause, Done, NoAnswer, Running
 from providers.wire.picture_files import Fetched
@@ -170,7 +171,7 @@ def test_missing_one_of_several_is_fetched_later_and_the_good_one_at_once(
 ):
     both = Done((Artifact(url=ADDRESS.format(1)), Artifact(url=ADDRESS.format(2))))
     fake.polls["run-1"] = both
-    Call.objects.update(result=[{"url": artifact.url, "b64": ""} for artifact in both.artifacts])
+    result_files.write_rows(Call.objects.get().pk, both.artifacts)
     host.served |= {ADDRESS.format(1): 200, ADDRESS.format(2): 503}
     working.advance(made.pk)
     assert (state(made), made.pictures.count()) == ("ready", 1)

@@ -13,11 +13,11 @@ from PIL import Image, PngImagePlugin
 
 from jobs.core.models import Picture, Stage, UnreadResult
 from jobs.engine import incoming
-from jobs.pictures import saving
 from providers.calls.models import Call
 from providers.calls.outcomes import Artifact, Done
 from providers.wire.picture_files import Cut, Fetched, Unreadable, open_upright, read_picture
 from tests import working
+from tests.providers.wire.test_download import read_inline
 
 SIZE = (64, 48)
 NOISE = Image.effect_noise(SIZE, 60).convert("RGB")
@@ -222,15 +222,13 @@ def test_claim_of_too_many_pixels_is_kept_and_not_decoded(size):
     ],
 )
 def test_base64_is_read_however_it_is_written(wrap):
-    got = saving.download.fetch(
-        Artifact(b64=wrap(base64.b64encode(draw()).decode())), own_origins=frozenset()
-    )
+    got = read_inline(Artifact(b64=wrap(base64.b64encode(draw()).decode())))
     assert isinstance(got, Fetched)
 
 
 @pytest.mark.parametrize("text", ["not base64!", "ключ", "<svg/>", "data:text/html,<b>hello", "A"])
 def test_bytes_that_cannot_be_unpacked_are_kept(text):
-    got = saving.download.fetch(Artifact(b64=text), own_origins=frozenset())
+    got = read_inline(Artifact(b64=text))
     assert isinstance(got, Unreadable)
 
 

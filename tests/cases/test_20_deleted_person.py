@@ -24,7 +24,7 @@ from jobs.people import deletion, removal
 from jobs.people.sign_in import bring_along
 from jobs.pictures import follow
 from jobs.processes import ticker
-from providers.calls.models import Call
+from providers.calls.models import Call, CallResult
 from providers.calls.outcomes import Artifact, Done
 from quotas import accounts
 from quotas.ledger import Refused, reserve
@@ -86,7 +86,9 @@ def write_everywhere(person, account, staff, now) -> None:
     for job in jobs:
         transitions.record_event(job.pk, event="fetch_failed", now=now, why=MARK)
     Job.objects.update(params={"provider": "sandbox", "model": "test-picture", "fault": MARK})
-    Call.objects.update(detail=MARK, code=MARK, last_answer=MARK, result=[{"url": MARK}])
+    Call.objects.update(detail=MARK, code=MARK, last_answer=MARK)
+    CallResult.objects.all().delete()
+    CallResult.objects.create(call=Call.objects.first(), position=0, url=MARK)
     said = {"reason": MARK, "subject": MARK, "by_name": "staff", "at": now, "facts": {"x": MARK}}
     for about in ({"account": account}, {"job": jobs[0]}, {"call": Call.objects.first()}):
         StaffAction.objects.create(deed=Deed.GRANT, by=staff, **said, **about)

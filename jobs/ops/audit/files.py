@@ -9,10 +9,13 @@ from itertools import islice
 from pathlib import Path
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from jobs.core.models import Job, Picture, UnreadResult
 from jobs.ops.audit.findings import Violation
 from jobs.pictures import storing, thumbnails
+from providers.calls import result_files
+from providers.calls.models import CallResult
 
 # A file is written before its row, and a download may take long.
 YOUNG = 3600
@@ -22,19 +25,21 @@ BATCH = 500
 def violations(*, deep: bool) -> Iterator[Violation]:
     """By size only, or with `deep` by what each file contains."""
     root = Path(settings.MEDIA_ROOT).resolve()
-    for model in (Picture, UnreadResult):
-        for pk, file, size, sha256 in _rows(model):
+    for rows in (Picture.objects.all(), UnreadResult.objects.all(), _kept_results()):
+        model = rows.model
+        for pk, file, size, sha256 in _rows(rows):
             name, says = _breach(root, file, size, sha256 if deep else "")
             if name:
                 yield Violation(name, model._meta.db_table, [str(pk)], says)
 
 
-def _rows(
-    model: type[Picture] | type[UnreadResult],
-) -> Iterator[tuple[object, str, int, str]]:
+def _kept_results() -> QuerySet:
+    return CallResult.objects.with_file()
+
+
+def _rows(rows: QuerySet) -> Iterator[tuple[object, str, int, str]]:
     """A batch a query: no cursor of the server's, which a pooler would lose on the way."""
-    rows = model._default_manager.order_by("pk")
-    columns = rows.values_list("pk", "file", "size", "sha256")
+    columns = rows.order_by("pk").values_list("pk", "file", "size", "sha256")
     batch = list(columns[:BATCH])
     while batch:
         yield from batch
@@ -48,16 +53,20 @@ def orphans(before: float | None = None) -> Iterator[str]:
     yield from _unnamed("pictures", _originals_of, before)
     yield from _unnamed("thumbnails", _small_ones_of, before)
     yield from _unnamed(storing.UNREAD, _unread_of, before)
+    yield from _unnamed_results(before)
 
 
 def may_be_lost_picture(file: str, restored_at: float) -> bool:
     """The file may be of a picture whose row a restore has lost: it was there before, or it is of a
     job that has no row. A draft is whole nowhere."""
     path = Path(settings.MEDIA_ROOT) / file
-    if path.name.startswith(".") or not file.startswith(("pictures/", "unread/")):
+    kept = ("pictures/", "unread/", f"{result_files.FOLDER}/")
+    if path.name.startswith(".") or not file.startswith(kept):
         return False
     job_id = _id_in(path)
-    if not job_id or not Job.objects.filter(pk=job_id).exists():
+    if file.startswith(f"{result_files.FOLDER}/"):
+        pass  # named by its call, and a restore may give the number of a lost call to another
+    elif not job_id or not Job.objects.filter(pk=job_id).exists():
         return True
     try:
         return path.stat().st_mtime <= restored_at
@@ -72,6 +81,17 @@ def _unnamed(
     files_left = _old_files(root / folder, before)
     while files := list(islice(files_left, BATCH)):
         known = named({found for file in files if (found := _id_in(file))})
+        yield from (name for file in files if (name := str(file.relative_to(root))) not in known)
+
+
+def _unnamed_results(before: float) -> Iterator[str]:
+    root = Path(settings.MEDIA_ROOT).resolve()
+    files_left = _old_files(root / result_files.FOLDER, before)
+    while files := list(islice(files_left, BATCH)):
+        numbers = {file.stem.partition("-")[0] for file in files}
+        calls = [int(number) for number in numbers if number.isdecimal()]
+        rows = CallResult.objects.with_file().filter(call__in=calls)
+        known = set(rows.values_list("file", flat=True))
         yield from (name for file in files if (name := str(file.relative_to(root))) not in known)
 
 

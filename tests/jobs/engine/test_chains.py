@@ -21,9 +21,9 @@ from jobs.engine import incoming
 from jobs.engine.webhook_references import ConfirmedRun
 from jobs.ops import audit
 from jobs.processes.ticker import Ticker, follow_poll
-from providers.calls.ledger import artifacts_of
 from providers.calls.models import Call
 from providers.calls.outcomes import Accepted, Cause, Failed, NoAnswer, Rejected, Running, Unknown
+from providers.calls.result_files import read_rows
 from providers.calls.states import CallState
 from tests import working
 from tests.fakes import made
@@ -206,5 +206,5 @@ def assert_the_books_balance(job: Job) -> None:
     if job.attempt.state == "failed" and not job.pictures.exists():
         assert not is_live
     for call in calls:
-        if call.state == CallState.SUCCEEDED and artifacts_of(call):
+        if call.state == CallState.SUCCEEDED and read_rows(call):
             assert call.pictures.exists() or not Stage.objects.get(call=call).done_at

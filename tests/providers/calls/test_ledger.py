@@ -7,7 +7,7 @@ import pytest
 from django.db import IntegrityError
 
 from providers.adapters.registry import Offer
-from providers.calls import ledger
+from providers.calls import ledger, result_files
 from providers.calls.ledger import record
 from providers.calls.models import Call
 from providers.calls.outcomes import Accepted, Artifact, Cause, Done, Failed
@@ -36,7 +36,7 @@ CELLS = [
     for news, end in zip(NAMES, row, strict=True)
 ]
 COLUMNS = [field.attname for field in Call._meta.fields]
-LATE_COLUMNS = {"late_outcome", "late_at", "cost", "result", "reference", "poll_at", "give_up_at"}
+LATE_COLUMNS = {"late_outcome", "late_at", "cost", "reference", "poll_at", "give_up_at"}
 
 
 def columns_of(call):
@@ -141,7 +141,7 @@ def test_unknown_call_without_an_id_is_looked_for_soon(now, settings):
 def test_result_and_cost_are_kept(now):
     call = call_in("succeeded", now)
     assert call.cost == 5
-    assert ledger.artifacts_of(call) == [Artifact(url="https://pictures.test/1.png")]
+    assert result_files.read_rows(call) == [Artifact(url="https://pictures.test/1.png")]
 
 
 def test_rejected_call_cost_nothing(now):
@@ -173,6 +173,14 @@ def test_whatever_address_a_provider_gives_can_be_stored(now):
     assert Call.objects.get(pk=call.pk).state == "succeeded"
 
 
+@pytest.mark.parametrize("artifact", [Artifact(b64="aGk="), Artifact(url="data:,hi")])
+def test_bytes_of_a_result_are_refused_as_a_row(now, artifact):
+    call = call_in("accepted", now)
+    with pytest.raises(ValueError, match="file"):
+        record(call_id=call.pk, news=Done((artifact,)), now=now)
+    assert Call.objects.get(pk=call.pk).state == "accepted"
+
+
 def test_news_that_is_none_is_an_error(now):
     call = open_call(now)
     with pytest.raises(TypeError):
@@ -196,7 +204,7 @@ def test_late_result_is_kept_with_its_cost(now):
     call = call_in("given_up", now)
     recorded = late(call, DONE, now=now)
     assert (call.late_outcome, call.late_at, call.cost) == ("succeeded", now + MINUTE, 5)
-    assert ledger.artifacts_of(call) == list(DONE.artifacts)
+    assert result_files.read_rows(call) == list(DONE.artifacts)
     assert recorded.call.late_outcome == "succeeded"
 
 
@@ -239,7 +247,7 @@ def test_late_failure_that_names_no_cost_leaves_the_cost(now):
     call = call_in("succeeded", now)
     late(call, Failed(Cause("provider")), now=now)
     assert (call.state, call.late_outcome, call.cost) == ("succeeded", "failed", 5)
-    assert ledger.artifacts_of(call) == list(DONE.artifacts)
+    assert result_files.read_rows(call) == list(DONE.artifacts)
 
 
 @pytest.mark.parametrize("news", [ACCEPTED, Failed(Cause("provider")), Done(())])

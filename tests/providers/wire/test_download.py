@@ -11,7 +11,8 @@ import pytest
 from PIL import Image
 
 from providers.calls.outcomes import Artifact
-from providers.wire.download import NotFetched, Refused, fetch
+from providers.calls.result_files import decode_inline
+from providers.wire.download import NotFetched, Refused, fetch, read_kept
 from providers.wire.picture_files import Fetched, Unreadable
 from tests.providers.scripted import answer_bytes
 
@@ -291,6 +292,14 @@ def test_deadline_is_one_for_all_hops(serve, settings):
 
 INLINE = base64.b64encode(PNG).decode()
 WRAPPED = base64.encodebytes(PNG).decode()
+
+
+def read_inline(artifact):
+    """As it is kept in a file and read from there."""
+    inline = decode_inline(artifact)
+    return read_kept(inline.content, is_encoded=inline.is_encoded)
+
+
 UNPADDED = base64.b64encode(draw(size=(41, 30))).decode().rstrip("=")
 
 
@@ -307,7 +316,7 @@ UNPADDED = base64.b64encode(draw(size=(41, 30))).decode().rstrip("=")
     ids=["bare", "wrapped", "unpadded", "b64_with_address", "address", "upper_case"],
 )
 def test_inline_picture_is_taken_as_it_is(artifact, internet):
-    assert isinstance(fetch(artifact, own_origins=frozenset()), Fetched)
+    assert isinstance(read_inline(artifact), Fetched)
 
 
 @pytest.mark.parametrize(
@@ -323,10 +332,10 @@ def test_inline_picture_is_taken_as_it_is(artifact, internet):
     ],
 )
 def test_bad_inline_picture_is_kept_at_once(artifact, why, internet):
-    got = fetch(artifact, own_origins=frozenset())
+    got = read_inline(artifact)
     assert (type(got), got.why) == (Unreadable, why)
 
 
 def test_oversize_inline_picture_is_refused(settings):
     settings.FETCH_MAX_BYTES = len(PNG) - 3
-    assert fetch(Artifact(b64=INLINE), own_origins=frozenset()) == Refused("too_large")
+    assert read_inline(Artifact(b64=INLINE)) == Refused("too_large")
