@@ -14,13 +14,15 @@ from django.db.models import Q
 from jobs import settling
 from jobs.core import leases, transitions
 from jobs.core.models import Job, Stage
+from jobs.core.reasons import JobReason
 from jobs.core.states import ENDS, OPEN, JobState
 from jobs.core.works import calls_of
 from providers.calls import ledger as calls
 from providers.calls import restores
 from providers.calls.models import Call
 from providers.calls.outcomes import Done
-from providers.calls.states import LET_GO, CallState
+from providers.calls.reasons import Reason, Rule
+from providers.calls.states import CallState
 from providers.routing.pool import Candidate
 from quotas.states import AttemptState
 
@@ -85,7 +87,7 @@ class Follower:
         failed."""
         others = self.others(case)
         if others and case.job.unwanted_at:
-            self.fail_work(case.job, case.stage, now, reason="unwanted")
+            self.fail_work(case.job, case.stage, now, reason=JobReason.UNWANTED)
         elif not others or not self._back_to_the_queue(case, others, now):
             self.fail_work(case.job, case.stage, now, reason=case.call.why)
 
@@ -121,7 +123,7 @@ class Follower:
 
     def overdue(self, case: Case, now: datetime) -> bool:
         return transitions.apply(
-            case.job.pk, JobState.IN_DOUBT, event="overdue", now=now, reason="deadline"
+            case.job.pk, JobState.IN_DOUBT, event="overdue", now=now, reason=Reason.DEADLINE
         )
 
     def given_up(self, case: Case, now: datetime) -> None:
@@ -138,7 +140,7 @@ class Follower:
         ):
             return False
         leases.end(case.stage, now)
-        if not self.conclude(case.job, now, reason="given_back"):
+        if not self.conclude(case.job, now, reason=JobReason.GIVEN_BACK):
             transitions.record_event(case.job.pk, event="given_back", now=now)
         return True
 
@@ -188,7 +190,7 @@ class Follower:
 
     def _may_have_been_made(self, job: Job) -> bool:
         unknown = calls_of(job.pk).filter(state=CallState.GIVEN_UP, late_outcome="")
-        return unknown.exclude(rule=LET_GO).exists()
+        return unknown.exclude(rule=Rule.GIVEN_BACK).exists()
 
     def _is_in_doubt(self, case: Case, now: datetime) -> bool:
         """Another work of the job is."""
@@ -227,7 +229,7 @@ class Follower:
 
 
 def _describe_return(call: Call, turn: datetime, now: datetime) -> tuple[str, dict[str, str]]:
-    if call.rule == "send_window_missed":
+    if call.rule == Rule.SEND_WINDOW_MISSED:
         return "send_window_missed", {}
     if turn > now:
         return "busy", {}

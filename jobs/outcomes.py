@@ -20,6 +20,7 @@ from django.db import transaction
 from jobs.core import leases, transitions
 from jobs.core.leases import StageLease
 from jobs.core.models import Job, Stage
+from jobs.core.reasons import JobReason
 from jobs.core.states import ENDS, OPEN, JobState
 from jobs.core.works import calls_of
 from jobs.followers import Case, Follower
@@ -29,6 +30,7 @@ from providers.calls import ledger as calls
 from providers.calls.ledger import Recorded
 from providers.calls.models import Call
 from providers.calls.outcomes import Cause, Done, Failed, NoOutput, Outcome, Rejected
+from providers.calls.reasons import Reason
 from providers.calls.states import EVIDENCE, WALL, CallState
 from providers.routing import gates
 from providers.routing.gates import Closed, Shift
@@ -37,7 +39,7 @@ from quotas.models import Account, AlertKind
 from quotas.states import AttemptState
 
 # Closed for so long that no turn will come.
-HOPELESS = frozenset({"auth", "balance", "cap"})
+HOPELESS = frozenset({Reason.AUTH, Reason.BALANCE, Reason.CAP})
 
 FollowerOf = Callable[[Job], Follower]
 
@@ -105,7 +107,7 @@ def wait_a_turn(
     hopeful = [shut for shut in closed if shut.why not in HOPELESS or shut.until <= last_try]
     if not hopeful or now >= last_try:
         first = closed[0]
-        renews_at = first.until.isoformat() if first.why == "cap" else ""
+        renews_at = first.until.isoformat() if first.why == Reason.CAP else ""
         follower.fail_work(job, lease.stage, now, reason=first.why, renews_at=renews_at)
         return
     due_at = min(shut.until for shut in hopeful)
@@ -136,7 +138,7 @@ def fail_unanswerable(lease: StageLease, now: datetime, follower: Follower) -> b
     if not leases.is_held(lease) or past.filter(state__in=WALL).exists():
         return False
     last = past.last()
-    reason = last.why if last else "config"
+    reason = last.why if last else Reason.CONFIG
     return follower.fail_work(job, lease.stage, now, reason=reason)
 
 
@@ -179,7 +181,9 @@ def await_output(call: Call, answer: NoOutput, now: datetime, follower_of: Follo
     if call.state == CallState.SUCCEEDED:
         return
     if interim.has_waited_for_output(call, now):
-        apply(call, Failed(Cause("no_output", text=answer.text), answer.cost), now, follower_of)
+        apply(
+            call, Failed(Cause(Reason.NO_OUTPUT, text=answer.text), answer.cost), now, follower_of
+        )
     elif interim.note_no_output(call, now):
         job = Job.objects.of_work(call.work).get()
         transitions.record_event(job.pk, event="no_output", now=now)
@@ -202,7 +206,7 @@ def cancel_restored(job_id: uuid.UUID, now: datetime) -> bool:
     the attempt counts as one that may have cost money."""
     job = Job.objects.select_for_update().get(pk=job_id)
     if not transitions.apply(
-        job.pk, JobState.CANCELLED, event="restored", now=now, reason="restored"
+        job.pk, JobState.CANCELLED, event="restored", now=now, reason=JobReason.RESTORED
     ):
         return False
     settle(job, AttemptState.FAILED, now, cost_nothing=False)
@@ -217,7 +221,7 @@ def end_restored(stage: Stage, now: datetime, follower: Follower) -> bool:
     job = Job.objects.select_for_update().get(pk=stage.job_id)
     if Call.objects.of_work(stage.work or "").filter(state__in=WALL).exists():
         return False
-    return follower.fail_work(job, stage, now, reason="restored", cost_nothing=False)
+    return follower.fail_work(job, stage, now, reason=JobReason.RESTORED, cost_nothing=False)
 
 
 def _remove_texts_again(job: Job) -> None:

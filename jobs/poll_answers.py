@@ -5,7 +5,8 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from providers.calls.outcomes import OTHER_RUN, NoAnswer
+from providers.calls.outcomes import NoAnswer
+from providers.calls.reasons import Reason, Rule
 from providers.routing import poll_pauses
 from quotas import alerts
 from quotas.models import AlertKind
@@ -15,10 +16,10 @@ def follow(provider: str, answer: object, *, polled_at: datetime, now: datetime)
     """Pause the account's polls, end its pauses, or open the alert; never changes a call."""
     if not isinstance(answer, NoAnswer):
         poll_pauses.end_steps(provider, polled_at=polled_at)
-    elif answer.why.kind == "rate":
+    elif answer.why.kind == Reason.RATE:
         wait = answer.why.retry_after
         poll_pauses.start(provider, polled_at=polled_at, now=now, retry_after=wait)
-    elif answer.why.rule == OTHER_RUN and poll_pauses.note_other_run(provider, now):
+    elif answer.why.rule == Rule.OTHER_RUN and poll_pauses.note_other_run(provider, now):
         alerts.open_alert(
             kind=AlertKind.OTHER_RUN, subject=provider, words=words_of_other_run(), now=now
         )

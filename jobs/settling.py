@@ -10,6 +10,7 @@ from jobs.core import leases, transitions
 from jobs.core.models import Job
 from jobs.core.states import JobState
 from jobs.core.works import calls_of
+from providers.calls.reasons import Reason
 from quotas import ledger as quota
 from quotas.states import AttemptState
 
@@ -50,7 +51,7 @@ def fail(
 def end_unconfirmed(job: Job, now: datetime) -> bool:
     """The attempt stays pending, as the record of an unknown."""
     if not transitions.apply(
-        job.pk, JobState.NOT_CONFIRMED, event="given_up", now=now, reason="deadline"
+        job.pk, JobState.NOT_CONFIRMED, event="given_up", now=now, reason=Reason.DEADLINE
     ):
         return False
     leases.finish_all(job.pk, now)

@@ -1,7 +1,7 @@
 """The call ledger for staff. Its rows are evidence: to be read, never edited."""
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, cast
 
 from django.conf import settings
 from django.contrib import admin
@@ -15,7 +15,7 @@ from providers.adapters.registry import known_names
 from providers.calls import money
 from providers.calls.models import Call, CallQuerySet, Gate, SmokeTest
 from providers.calls.money import Spend, format_amount
-from providers.calls.outcomes import Kind
+from providers.calls.reasons import Reason
 from providers.calls.states import CallState
 from providers.routing import gates
 from providers.staff_lists import ChoiceFilter, ReadOnlyAdmin
@@ -40,7 +40,7 @@ class ProviderFilter(ChoiceFilter):
 class WhyFilter(ChoiceFilter):
     title = _("reason")
     parameter_name = "why"
-    choices_of_column = [(kind, kind) for kind in get_args(Kind)]
+    choices_of_column = Reason.choices
     index_leaves_out = ""
 
 

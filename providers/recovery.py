@@ -26,6 +26,7 @@ from providers.adapters.registry import find_provider
 from providers.calls import restores
 from providers.calls.models import Call, CallQuerySet
 from providers.calls.outcomes import Listing, Run, RunList
+from providers.calls.reasons import Rule
 from providers.calls.states import CallState
 
 SKEW = timedelta(seconds=30)
@@ -41,7 +42,7 @@ A_DAY = timedelta(days=1)
 # What surely reached nobody, or was refused by a 4xx that proves it (`providers.wire.classify`).
 NEVER_RAN = Q(
     state=CallState.REJECTED,
-    rule__in=("never_connected", "overslept", "too_many", "refused"),
+    rule__in=(Rule.NEVER_CONNECTED, Rule.SEND_WINDOW_MISSED, Rule.TOO_MANY, Rule.REFUSED),
     late_outcome="",
 )
 

@@ -30,7 +30,6 @@ from providers.calls.outcomes import (
     Cause,
     Done,
     Failed,
-    Kind,
     NoAnswer,
     Outcome,
     PollResult,
@@ -38,6 +37,7 @@ from providers.calls.outcomes import (
     Running,
     Unknown,
 )
+from providers.calls.reasons import Reason
 from providers.wire.picture_files import Fetched
 from quotas.models import Account
 from tests import working
@@ -126,7 +126,7 @@ def deleted(account: Account, now: datetime, **order: str) -> Job:
     return again(job)
 
 
-def failed(account: Account, now: datetime, *, why: Kind = "content", **order: str) -> Job:
+def failed(account: Account, now: datetime, *, why: Reason = Reason.CONTENT, **order: str) -> Job:
     """Refused before it was run: it surely cost nothing."""
     answer = Rejected(Cause(why, rule="refused", http=422, code="SECRET_CODE", text="secret text"))
     return _answered(account, now, answer, order)

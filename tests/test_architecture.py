@@ -30,7 +30,7 @@ ENTRANCES = {
 # What makes a job, from the ground up: none imports a later one.
 LAYERS = ("core", "settling", "followers", "outcomes", "pictures", "kinds", "engine")
 # What everything in a room stands on.
-GROUND = {"models", "states"}
+GROUND = {"models", "reasons", "states"}
 # The one file that moves a thing from state to state, and what it must not know of.
 MOVERS = {
     "jobs/core/transitions.py": {"Attempt", "Call"},

@@ -20,11 +20,12 @@ from django.utils.translation import gettext as _
 from jobs.core.models import Job, Picture
 from providers.calls import money
 from providers.calls.models import Call
+from providers.calls.reasons import Rule
 from quotas.ledger import utc_day
 from quotas.models import Alert
 
 # By these rules not a byte has left.
-NOT_SENT = ("never_connected", "overslept")
+NOT_SENT = (Rule.NEVER_CONNECTED, Rule.SEND_WINDOW_MISSED)
 BYTES = "bytes"
 UNITS = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"))
 

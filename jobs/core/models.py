@@ -12,6 +12,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from jobs.core import reasons
 from jobs.core.states import JobState
 from providers.calls.models import Call, Gate
 from quotas.models import Account, Attempt
@@ -52,7 +53,7 @@ class Job(models.Model):
     attempt = models.OneToOneField(Attempt, null=True, blank=True, on_delete=models.PROTECT)
     kind = models.CharField(_("kind"), max_length=20)
     state = models.CharField(_("state"), max_length=15, choices=JobState.choices)
-    reason = models.CharField(_("reason"), max_length=20, blank=True)
+    reason = models.CharField(_("reason"), max_length=20, blank=True, choices=reasons.CHOICES)
     version = models.PositiveIntegerField(_("version"), default=1)
     retry_of = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.PROTECT, related_name="retries"

@@ -20,6 +20,7 @@ from jobs.core.works import calls_of
 from jobs.engine import sending
 from jobs.kinds import Sends, kind_of
 from providers.calls.models import Call
+from providers.calls.reasons import Reason
 
 log = logging.getLogger(__name__)
 
@@ -61,4 +62,4 @@ def fail_hopeless(stage: Stage) -> bool:
     if sent.exists():
         return False
     follower = kind_of(stage.job).follower
-    return outcomes.fail_unsent(stage, timezone.now(), follower, reason="config")
+    return outcomes.fail_unsent(stage, timezone.now(), follower, reason=Reason.CONFIG)

@@ -29,7 +29,7 @@ from jobs.pictures import saving
 from providers.adapters.registry import longest_answer, longest_retention
 from providers.calls import ledger as calls
 from providers.calls.models import Call, Gate, Restore, SmokeTest
-from providers.calls.states import LET_GO
+from providers.calls.reasons import Rule
 from providers.routing import gates, poll_pauses
 from quotas.models import Alert, Site
 
@@ -66,7 +66,7 @@ PURSUED = Q(poll_at__isnull=False)
 QUEUED = Q(name="generate", job__state="queued", tries=0)
 # The others rest until their retention ends (`ledger.rest_lost`).
 LOOKED_AT_OFTEN = (
-    Q(reference__isnull=False) | Q(state="unknown") | Q(state="sending") | Q(rule=LET_GO)
+    Q(reference__isnull=False) | Q(state="unknown") | Q(state="sending") | Q(rule=Rule.GIVEN_BACK)
 )
 
 WAITS = (

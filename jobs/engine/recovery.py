@@ -20,6 +20,7 @@ from providers.adapters.run_queries import list_runs
 from providers.calls import ledger as calls
 from providers.calls.models import Call
 from providers.calls.outcomes import Accepted, Cause, NoAnswer, Outcome, Rejected, RunList
+from providers.calls.reasons import Reason, Rule
 from providers.recovery import CannotTell, Found, NotExecuted, Span
 
 log = logging.getLogger(__name__)
@@ -83,7 +84,7 @@ def follow(call: Call, listing: RunList, now: datetime) -> None:
 def _news_of(verdict: Found | NotExecuted) -> Outcome:
     if isinstance(verdict, Found):
         return Accepted(verdict.reference)
-    return Rejected(Cause("transport", rule="not_executed", text=verdict.evidence))
+    return Rejected(Cause(Reason.TRANSPORT, rule=Rule.NOT_EXECUTED, text=verdict.evidence))
 
 
 def _note(call: Call, verdict: CannotTell) -> None:
@@ -107,7 +108,7 @@ def _ask(search: Search) -> list[RunList]:
     """After a 429 the rest is not requested."""
     found: list[RunList] = []
     for span, _ in search.parts:
-        is_limited = found and isinstance(found[-1], NoAnswer) and found[-1].why.kind == "rate"
+        is_limited = found and isinstance(found[-1], NoAnswer) and found[-1].why.kind == Reason.RATE
         found.append(found[-1] if is_limited else _list(search.provider, span))
     return found
 
@@ -117,4 +118,4 @@ def _list(provider: str, span: Span) -> RunList:
         return list_runs(provider, span.begins, span.ends)
     except Exception as exc:  # the pool: one adapter's fault must not stop the others
         log.exception("Adapter %s raised while listing its runs", provider)
-        return NoAnswer(Cause("transport", text=type(exc).__name__))
+        return NoAnswer(Cause(Reason.TRANSPORT, text=type(exc).__name__))

@@ -17,7 +17,6 @@ from functools import partial
 from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
-from providers.submits import send_request
 
 from jobs import outcomes
 from jobs.core import faultpoints, holders, leases
@@ -27,9 +26,11 @@ from jobs.core.outages import OUTAGES, outlast
 from jobs.engine import incoming
 from jobs.kinds import Kind, Sends
 from providers.adapters.base import Request
+from providers.adapters.submits import send_request
 from providers.calls import ledger as calls
 from providers.calls.models import Call
 from providers.calls.outcomes import Cause, Submitted, Unknown
+from providers.calls.reasons import Reason, Rule
 from providers.calls.states import CallState
 from providers.routing import gates
 from providers.routing.gates import Closed
@@ -90,7 +91,7 @@ def _open_somewhere(lease: StageLease, kind: Kind, now: datetime) -> Call | list
     closed = []
     for candidate in kind.follower.candidates(job, stage, past):
         if candidate.not_before and _is_ahead(candidate.not_before, now):
-            closed.append(Closed("rate", candidate.not_before))
+            closed.append(Closed(Reason.RATE, candidate.not_before))
             continue
         because = closed[0].why if closed else candidate.after.why if candidate.after else ""
         opened = _open(lease, kind, candidate, because, now)
@@ -132,7 +133,7 @@ def _submit(call: Call, request: Request) -> Submitted:
         )
     except Exception as exc:  # after the row is committed only evidence may call it rejected
         log.exception("Adapter %s raised while sending call %s", call.provider, call.pk)
-        return Unknown(Cause("transport", rule="adapter_raised", text=type(exc).__name__))
+        return Unknown(Cause(Reason.TRANSPORT, rule=Rule.ADAPTER_RAISED, text=type(exc).__name__))
 
 
 def _note_id(call_id: int, reference: str) -> None:
@@ -151,7 +152,7 @@ def _follow_lost_sender(lease: StageLease, call: Call) -> None:
     if now < call.answer_by and not holders.is_surely_dead(lease.previous_holder):
         leases.release(lease, due_at=call.answer_by)
         return
-    incoming.apply(call, Unknown(Cause("transport", rule="sender_lost")), now)
+    incoming.apply(call, Unknown(Cause(Reason.TRANSPORT, rule=Rule.SENDER_LOST)), now)
     leases.release(lease, due_at=_next_look(call))
 
 

@@ -16,6 +16,7 @@ from jobs import settling
 from jobs.core import leases, queue, transitions
 from jobs.core.leases import StageLease
 from jobs.core.models import Job, Picture, Stage
+from jobs.core.reasons import JobReason
 from jobs.core.states import JobState
 from jobs.core.works import calls_of, chosen_offer, fault_at
 from jobs.followers import Case, Follower
@@ -38,9 +39,6 @@ log = logging.getLogger(__name__)
 # How long the answer of a provider without polls waits for room on the disk, in seconds.
 STORE_WITHIN = 600.0
 STORE_AGAIN = 5.0
-
-UNREAD = "unread"
-"""The reason of a job in doubt: its result was made and cannot be read."""
 
 
 class PictureFollower(Follower):
@@ -100,9 +98,11 @@ class PictureFollower(Follower):
         job = case.job
         given = (
             transitions.apply(
-                job.pk, JobState.FAILED, event="given_back", now=now, reason="given_back"
+                job.pk, JobState.FAILED, event="given_back", now=now, reason=JobReason.GIVEN_BACK
             )
-            and (job.reason == UNREAD or calls.release_slot(call_id=case.call.pk, now=now))
+            and (
+                job.reason == JobReason.UNREAD or calls.release_slot(call_id=case.call.pk, now=now)
+            )
             and settling.settle(job, AttemptState.FAILED, now)
         )
         if given:
@@ -172,7 +172,9 @@ def hold_unread(lease: StageLease, now: datetime, *, due_at: datetime) -> bool:
     if not leases.release(lease, due_at=due_at):
         return False
     if not calls_of(job.pk).filter(state__in=LIVE).exists():
-        transitions.apply(job.pk, JobState.IN_DOUBT, event="unread", now=now, reason=UNREAD)
+        transitions.apply(
+            job.pk, JobState.IN_DOUBT, event="unread", now=now, reason=JobReason.UNREAD
+        )
     elif not job.events.filter(name="unread").exists():
         transitions.record_event(job.pk, event="unread", now=now)
     return True
@@ -189,7 +191,12 @@ def end_unfetched(lease: StageLease, now: datetime, *, code: str) -> bool:
         return True
     settling.settle(job, AttemptState.FAILED, now)
     if not transitions.apply(
-        job.pk, JobState.FAILED, event="not_fetched", now=now, reason="not_fetched", code=code
+        job.pk,
+        JobState.FAILED,
+        event="not_fetched",
+        now=now,
+        reason=JobReason.NOT_FETCHED,
+        code=code,
     ):
         transitions.record_event(job.pk, event="not_fetched", now=now, code=code)
     return True

@@ -32,6 +32,7 @@ from providers.calls import interim, result_files
 from providers.calls import ledger as calls
 from providers.calls.models import Call, CallResult
 from providers.calls.outcomes import Artifact, Cause, Done, Failed, NoAnswer, NoOutput, PollResult
+from providers.calls.reasons import Reason
 from providers.routing import poll_pauses
 from providers.wire import download
 from providers.wire.download import Got, NotFetched, Refused
@@ -212,12 +213,12 @@ def _newest(job_id: uuid.UUID, call: Call, results: Results) -> list[Artifact]:
 
 def _poll(call: Call) -> PollResult:
     if not call.reference or not is_known(call.provider):
-        return NoAnswer(Cause("config", text="cannot be asked for"))
+        return NoAnswer(Cause(Reason.CONFIG, text="cannot be asked for"))
     try:
         return poll_run(call.provider, call.reference, call.model)
     except Exception as exc:  # an adapter's fault must not end the stage
         log.exception("Adapter %s raised while polling call %s", call.provider, call.pk)
-        return NoAnswer(Cause("transport", text=type(exc).__name__))
+        return NoAnswer(Cause(Reason.TRANSPORT, text=type(exc).__name__))
 
 
 def _store(job_id: uuid.UUID, call: Call, results: Results) -> list[Picture]:

@@ -42,6 +42,7 @@ from providers.calls.outcomes import (
     Running,
     Unknown,
 )
+from providers.calls.reasons import Reason, Rule
 from providers.calls.states import CallState
 from providers.routing import poll_pauses
 
@@ -168,7 +169,7 @@ class Ticker:
         if call.provider in self.limited:
             return None
         answer = _poll(call, reference)
-        if isinstance(answer, NoAnswer) and answer.why.kind == "rate":
+        if isinstance(answer, NoAnswer) and answer.why.kind == Reason.RATE:
             self.limited.add(call.provider)
         return answer
 
@@ -327,7 +328,7 @@ def _decide(call: Call, now: datetime) -> bool:
         if now < call.answer_by:
             calls.poll_at_answer_deadline(call)
         else:
-            incoming.apply(call, Unknown(Cause("transport", rule="sender_lost")), now)
+            incoming.apply(call, Unknown(Cause(Reason.TRANSPORT, rule=Rule.SENDER_LOST)), now)
         return True
     if now >= call.give_up_at:
         if calls.extend_if_unpolled(call, now):
@@ -340,14 +341,14 @@ def _decide(call: Call, now: datetime) -> bool:
 
 def _poll(call: Call, reference: str) -> PollResult | ConfirmedRun:
     if not is_known(call.provider):
-        return NoAnswer(Cause("config", text="not among the settings"))
+        return NoAnswer(Cause(Reason.CONFIG, text="not among the settings"))
     try:
         if call.reference is None:
             return webhook_references.ask(call.provider, reference, call.model)
         return poll_run(call.provider, reference, call.model)
     except Exception as exc:  # the pool: one adapter's fault must not stop the others' polls
         log.exception("Adapter %s raised while polling call %s", call.provider, call.pk)
-        return NoAnswer(Cause("transport", text=type(exc).__name__))
+        return NoAnswer(Cause(Reason.TRANSPORT, text=type(exc).__name__))
 
 
 def _in_words(answer: Running | NoAnswer) -> str:

@@ -11,11 +11,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from jobs.core.models import Job, Stage, UnreadResult
+from jobs.core.reasons import JobReason
 from jobs.core.states import ENDS, JobState
 from jobs.words.wording import moment_in_words
 from providers.calls.models import Call, Gate
 from providers.calls.outcomes import can_be_asked_for
-from providers.calls.states import EVIDENCE, LET_GO, CallState
+from providers.calls.reasons import Rule
+from providers.calls.states import EVIDENCE, CallState
 from providers.recovery import why_not_to_ask
 from providers.routing.gates import STAFF
 from quotas.states import AttemptState
@@ -80,7 +82,7 @@ def why_not_delivered(job: Job | None, kept: Sequence[UnreadResult]) -> str:
 
 
 def is_unread(job: Job | None) -> bool:
-    return job is not None and job.state == JobState.IN_DOUBT and job.reason == "unread"
+    return job is not None and job.state == JobState.IN_DOUBT and job.reason == JobReason.UNREAD
 
 
 def why_not_attached(call: Call, job: Job | None) -> str:
@@ -126,7 +128,7 @@ def _why_not_a_decision(call: Call, now: datetime) -> str:
     if call.state in EVIDENCE:
         return _how_it_ended(call)
     if call.state == CallState.GIVEN_UP:
-        if call.rule == LET_GO:
+        if call.rule == Rule.GIVEN_BACK:
             return _("The slot had been given back already.")
         return _("The call was given up at the end of its retention. A grant gives another slot.")
     return _sending(call, now) if call.state == CallState.SENDING else ""

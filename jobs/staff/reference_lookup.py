@@ -35,6 +35,7 @@ from providers.calls.outcomes import (
     Running,
     storable,
 )
+from providers.calls.reasons import Reason
 
 MOST_SHOWN = 120
 
@@ -52,7 +53,9 @@ def look(call: Call, reference: str, now: datetime) -> ReferenceLookup:
     """Two requests; never inside a transaction. An answer about another run opens the
     alert."""
     if not is_known(call.provider):
-        return ReferenceLookup(reference, NoAnswer(Cause("config", text="not among the settings")))
+        return ReferenceLookup(
+            reference, NoAnswer(Cause(Reason.CONFIG, text="not among the settings"))
+        )
     answer = webhook_references.ask(call.provider, reference, call.model)
     poll_answers.follow(call.provider, answer, polled_at=now, now=now)
     if isinstance(answer, NoAnswer):

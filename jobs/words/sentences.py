@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from jobs.core.models import Event, Job
+from jobs.core.reasons import JobReason
 from jobs.core.states import JobState
 from jobs.words import wording
 from providers.adapters.registry import is_sandbox
@@ -144,7 +145,7 @@ def _in_doubt(known: Known) -> list[str]:
     call = known.call
     if call is None:
         return [_("What became of the request is not known yet.")]
-    if known.job.reason == "unread":
+    if known.job.reason == JobReason.UNREAD:
         return _unread(known)
     if call.reference:
         says = [_silence(call, known.now), _no_second_try(), _asking(call, known.now)]
@@ -227,7 +228,7 @@ def _gone(known: Known) -> str:
 
 
 def _failed(known: Known) -> list[str]:
-    if known.job.reason == "given_back" and known.said_at("failed_late"):
+    if known.job.reason == JobReason.GIVEN_BACK and known.said_at("failed_late"):
         return [_no_picture(), slot_in_words(known)]
     return [wording.reason_in_words(known.job.reason), _renewal(known), slot_in_words(known)]
 
@@ -246,7 +247,7 @@ def _renewal(known: Known) -> str:
 
 
 def _cancelled(known: Known) -> list[str]:
-    if known.job.reason == "restored":
+    if known.job.reason == JobReason.RESTORED:
         says = _(
             "This site was restored from a backup. Your request may have been sent after the"
             " backup was made, so we cancelled it and did not send it again."

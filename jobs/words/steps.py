@@ -15,7 +15,7 @@ from jobs.core.models import Event, Job
 from jobs.core.states import JobState
 from jobs.words.wording import day_in_words, reason_in_words
 
-BACK_IN_QUEUE = ("busy", "overslept", "fallback")
+BACK_IN_QUEUE = ("busy", "send_window_missed", "fallback")
 
 
 @dataclass(frozen=True)

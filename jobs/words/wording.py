@@ -14,7 +14,9 @@ from django.utils import formats
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from jobs.core.reasons import JobReason
 from jobs.core.states import JobState
+from providers.calls.reasons import Reason
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -91,40 +93,48 @@ MARKS: dict[str, Mark] = {
 
 
 @dataclass(frozen=True)
-class Reason:
+class ReasonText:
     says: "StrPromise"
     action: str = "again"
     headline: "StrPromise | str" = ""
     """In the place of the state's own, where that would say more than is known."""
 
 
-REASONS: dict[str, Reason] = {
-    "config": Reason(
+REASONS: dict[str, ReasonText] = {
+    Reason.CONFIG: ReasonText(
         gettext_lazy("This site is not set up for this model. Staff must look at it.")
     ),
-    "auth": Reason(
+    Reason.AUTH: ReasonText(
         gettext_lazy("The provider does not accept this site's account. Staff must look at it.")
     ),
-    "balance": Reason(
+    Reason.BALANCE: ReasonText(
         gettext_lazy("This site's account with the provider is empty. Staff must look at it.")
     ),
-    "rate": Reason(gettext_lazy("All providers were busy for too long.")),
-    "input": Reason(gettext_lazy("The provider did not accept this request."), "edit"),
-    "content": Reason(gettext_lazy("The provider refused this prompt (content rules)."), "edit"),
-    "no_output": Reason(gettext_lazy("The provider finished without a picture."), "edit"),
-    "provider": Reason(gettext_lazy("The provider reported a failure of its own.")),
-    "cancelled": Reason(gettext_lazy("The provider cancelled it.")),
-    "deadline": Reason(gettext_lazy("The provider did not finish it in time.")),
-    "transport": Reason(gettext_lazy("The provider could not be reached; nothing was sent.")),
-    "staff": Reason(gettext_lazy("Staff have paused the provider for now.")),
-    "cap": Reason(gettext_lazy("This site's budget for the provider is spent for the day.")),
-    "unwanted": Reason(gettext_lazy("It could not be sent at once, and you had stopped waiting.")),
-    "not_fetched": Reason(gettext_lazy("It was made, but it could not be fetched.")),
-    "unread": Reason(
+    Reason.RATE: ReasonText(gettext_lazy("All providers were busy for too long.")),
+    Reason.INPUT: ReasonText(gettext_lazy("The provider did not accept this request."), "edit"),
+    Reason.CONTENT: ReasonText(
+        gettext_lazy("The provider refused this prompt (content rules)."), "edit"
+    ),
+    Reason.NO_OUTPUT: ReasonText(gettext_lazy("The provider finished without a picture."), "edit"),
+    Reason.PROVIDER: ReasonText(gettext_lazy("The provider reported a failure of its own.")),
+    Reason.CANCELLED: ReasonText(gettext_lazy("The provider cancelled it.")),
+    Reason.DEADLINE: ReasonText(gettext_lazy("The provider did not finish it in time.")),
+    Reason.TRANSPORT: ReasonText(
+        gettext_lazy("The provider could not be reached; nothing was sent.")
+    ),
+    Reason.STAFF: ReasonText(gettext_lazy("Staff have paused the provider for now.")),
+    Reason.CAP: ReasonText(
+        gettext_lazy("This site's budget for the provider is spent for the day.")
+    ),
+    JobReason.UNWANTED: ReasonText(
+        gettext_lazy("It could not be sent at once, and you had stopped waiting.")
+    ),
+    JobReason.NOT_FETCHED: ReasonText(gettext_lazy("It was made, but it could not be fetched.")),
+    JobReason.UNREAD: ReasonText(
         gettext_lazy("It was made, but we cannot read it. Staff have been told."),
         headline=gettext_lazy("Made, but we cannot read it"),
     ),
-    "given_back": Reason(
+    JobReason.GIVEN_BACK: ReasonText(
         gettext_lazy("Staff gave the slot back; if the picture comes, it is yours."),
         headline=gettext_lazy("We could not confirm this one"),
     ),
@@ -197,7 +207,7 @@ EVENTS: dict[str, "StrPromise"] = {
     "sent": gettext_lazy("Sent to %(provider)s, model %(model)s."),
     "accepted": gettext_lazy("The provider took it."),
     "busy": gettext_lazy("The provider was busy. We keep your place."),
-    "overslept": gettext_lazy("It was not sent in time. We keep your place."),
+    "send_window_missed": gettext_lazy("It was not sent in time. We keep your place."),
     "fallback": gettext_lazy("%(provider)s %(because)s. Another is asked."),
     "unknown": gettext_lazy("The provider's answer was lost. We did not try again."),
     "overdue": gettext_lazy("The provider takes too long. We go on asking, more slowly."),
@@ -254,7 +264,7 @@ UNCLEAR = gettext_lazy(
 
 
 def reason_in_words(reason: str) -> str:
-    return str(REASONS.get(reason, REASONS["provider"]).says)
+    return str(REASONS.get(reason, REASONS[Reason.PROVIDER]).says)
 
 
 def headline_of(state: str, reason: str) -> str:
@@ -269,7 +279,7 @@ def actions_of(
 ) -> tuple[str, ...]:
     """What the owner may do; a failure offers what mends its reason. No wish is taken twice."""
     if state == JobState.FAILED:
-        return (REASONS.get(reason, REASONS["provider"]).action,)
+        return (REASONS.get(reason, REASONS[Reason.PROVIDER]).action,)
     gone = ("stop_waiting",) * is_unwanted + ("download", "delete") * is_deleted
     return tuple(name for name in LOOKS[state].actions if name not in gone)
 

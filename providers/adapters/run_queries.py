@@ -8,16 +8,21 @@ from datetime import datetime, timedelta
 
 from providers.adapters.base import ListsRuns, PollsRuns
 from providers.adapters.registry import find_provider, is_known
-from providers.calls.outcomes import OTHER_RUN, Cause, Listing, NoAnswer, PollResult, RunList
+from providers.calls.outcomes import Cause, Listing, NoAnswer, PollResult, RunList
+from providers.calls.reasons import Reason, Rule
 from providers.wire.http import settle_connection
 
 ROUNDING = timedelta(seconds=1)
 """Times in a request are cut to what the provider's format holds."""
 
-NO_MATCH = NoAnswer(Cause("provider", rule=OTHER_RUN, text="the answer names another run"))
-NO_MATCH_LIST = NoAnswer(Cause("provider", rule=OTHER_RUN, text="the list is of another time"))
-NO_POLLS = NoAnswer(Cause("config", text="the provider has no polls"))
-NO_LIST = NoAnswer(Cause("config", text="the provider has no list"))
+NO_MATCH = NoAnswer(
+    Cause(Reason.PROVIDER, rule=Rule.OTHER_RUN, text="the answer names another run")
+)
+NO_MATCH_LIST = NoAnswer(
+    Cause(Reason.PROVIDER, rule=Rule.OTHER_RUN, text="the list is of another time")
+)
+NO_POLLS = NoAnswer(Cause(Reason.CONFIG, text="the provider has no polls"))
+NO_LIST = NoAnswer(Cause(Reason.CONFIG, text="the provider has no list"))
 
 
 def poll_run(provider: str, reference: str, model: str) -> PollResult:

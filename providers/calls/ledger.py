@@ -37,7 +37,8 @@ from providers.calls.outcomes import (
     Unknown,
     storable,
 )
-from providers.calls.states import ENDS, LET_GO, LIVE, SOURCES, WALL, CallState
+from providers.calls.reasons import Reason, Rule
+from providers.calls.states import ENDS, LIVE, SOURCES, WALL, CallState
 
 ASKED_FOR = timedelta(minutes=15)
 """How long a call is looked at anew that would not be looked at any more."""
@@ -122,7 +123,7 @@ def record(*, call_id: int, news: Outcome, now: datetime) -> Recorded:
         if not isinstance(news, Accepted):
             raise
         # The provider repeated an id of another call: whose run it is cannot be told.
-        news = Unknown(Cause("provider", rule="repeated_id", text="id of another call"))
+        news = Unknown(Cause(Reason.PROVIDER, rule=Rule.REPEATED_ID, text="id of another call"))
         state, columns = _columns_of(news, provider, now)
         changed = _move(call_id, state, columns)
     if changed and state in (CallState.UNKNOWN, CallState.REJECTED):
@@ -171,7 +172,7 @@ def give_up(*, call_id: int, now: datetime) -> bool:
     if _move(
         call_id,
         CallState.GIVEN_UP,
-        {"ended_at": now, "poll_at": None, "why": "deadline", "rule": "end_of_retention"},
+        {"ended_at": now, "poll_at": None, "why": Reason.DEADLINE, "rule": Rule.END_OF_RETENTION},
     ):
         return True
     Call.objects.filter(pk=call_id, state__in=ENDS, give_up_at__lte=now).update(poll_at=None)
@@ -181,7 +182,7 @@ def give_up(*, call_id: int, now: datetime) -> bool:
 def release_slot(*, call_id: int, now: datetime) -> bool:
     """Staff's decision about a slot, which is no evidence about the run: counted as possibly
     charged, and looked at as before, to the end of retention."""
-    return _move(call_id, CallState.GIVEN_UP, {"ended_at": now, "rule": LET_GO})
+    return _move(call_id, CallState.GIVEN_UP, {"ended_at": now, "rule": Rule.GIVEN_BACK})
 
 
 def poll_now(call_ids: Iterable[int], now: datetime) -> None:
@@ -352,7 +353,7 @@ def _columns_of(news: Outcome, provider: str, now: datetime) -> tuple[CallState,
 
 def _again(why: Cause, now: datetime) -> datetime:
     """When the same provider may be asked again: at once, unless it was busy."""
-    if why.kind != "rate":
+    if why.kind != Reason.RATE:
         return now
     if why.retry_after is None:
         return now + settings.ERROR_PAUSE

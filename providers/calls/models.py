@@ -12,7 +12,8 @@ from django.db import models
 from django.db.models import Q, Subquery
 from django.utils.translation import gettext_lazy as _
 
-from providers.calls.states import ENDS, LET_GO, LIVE, WALL, CallState
+from providers.calls.reasons import Reason, Rule
+from providers.calls.states import ENDS, LIVE, WALL, CallState
 
 WALL_STATES = sorted(WALL)
 LIVE_STATES = sorted(LIVE)
@@ -66,7 +67,9 @@ class Call(models.Model):
         related_name="+",
         verbose_name=_("fallback after"),
     )
-    after_rule = models.CharField(_("rule that allowed it"), max_length=40, blank=True)
+    after_rule = models.CharField(
+        _("rule that allowed it"), max_length=40, blank=True, choices=Rule.choices
+    )
     key_mark = models.CharField(max_length=16, blank=True, editable=False)
     hook_token = models.CharField(max_length=43, editable=False, default=new_token)
 
@@ -83,8 +86,8 @@ class Call(models.Model):
     no_output_at = models.DateTimeField(_("complete without output since"), null=True, blank=True)
     last_answer = models.CharField(_("last answer"), max_length=120, blank=True)
 
-    why = models.CharField(_("reason"), max_length=20, blank=True)
-    rule = models.CharField(_("rule"), max_length=40, blank=True)
+    why = models.CharField(_("reason"), max_length=20, blank=True, choices=Reason.choices)
+    rule = models.CharField(_("rule"), max_length=40, blank=True, choices=Rule.choices)
     http_status = models.PositiveSmallIntegerField(_("HTTP status"), null=True, blank=True)
     code = models.CharField(_("provider's code"), max_length=80, blank=True)
     detail = models.CharField(_("for the log"), max_length=500, blank=True)
@@ -175,7 +178,7 @@ class Call(models.Model):
     @property
     def is_lost(self) -> bool:
         """Without an id to ask by, and still looked for; also after staff gave its slot back."""
-        was_let_go = self.state == CallState.GIVEN_UP and self.rule == LET_GO
+        was_let_go = self.state == CallState.GIVEN_UP and self.rule == Rule.GIVEN_BACK
         is_open = self.state == CallState.UNKNOWN or (was_let_go and not self.late_outcome)
         return self.reference is None and is_open
 
@@ -228,7 +231,7 @@ class Gate(models.Model):
     model = models.CharField(_("model"), max_length=200, blank=True)
     paused_until = models.DateTimeField(_("paused until"), null=True, blank=True)
     exhausted_until = models.DateTimeField(_("exhausted until"), null=True, blank=True)
-    why = models.CharField(_("reason"), max_length=20, blank=True)
+    why = models.CharField(_("reason"), max_length=20, blank=True, choices=Reason.choices)
     since = models.DateTimeField(_("since"), null=True, blank=True)
     # Of the first pause of a series (`gates._shut`); `since` is of the last.
     shut_since = models.DateTimeField(null=True, blank=True, editable=False)

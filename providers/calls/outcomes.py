@@ -15,24 +15,18 @@ from datetime import datetime
 from decimal import ROUND_UP, Decimal, InvalidOperation
 from typing import Any, Literal
 
+from providers.calls.reasons import Reason, Rule
+
 LEAST_AMOUNT = Decimal("0.00000001")
 """The columns of the ledger keep eight decimal places."""
-
-OTHER_RUN = "other_run"
-"""The rule of a NoAnswer that names another run, or other rows, than were requested."""
-
-Kind = Literal[
-    "config", "auth", "balance", "rate", "input", "content", "no_output", "provider",
-    "cancelled", "deadline", "transport",
-]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Cause:
     """One vocabulary of reasons for all providers; `text` is for the log, never for a page."""
 
-    kind: Kind
-    rule: str = ""
+    kind: Reason
+    rule: Rule | Literal[""] = ""
     http: int | None = None
     code: str = ""
     text: str = ""

@@ -23,9 +23,6 @@ class CallState(models.TextChoices):
     GIVEN_UP = "given_up", _("given up")
 
 
-# The rule on a call that staff gave up for the sake of its slot.
-LET_GO = "given_back"
-
 S = CallState
 LIVE = frozenset({S.SENDING, S.ACCEPTED, S.UNKNOWN})
 WALL = LIVE | {S.SUCCEEDED}

@@ -11,6 +11,7 @@ Late news about a call that was rejected or had failed count as if it had ended 
 """
 
 from providers.calls.models import Call
+from providers.calls.reasons import Reason, Rule
 from providers.calls.states import CallState
 
 
@@ -20,14 +21,16 @@ def rule_after(call: Call, *, after_billed: bool) -> str:
         return ""
     became = call.late_outcome or call.state
     if became == CallState.REJECTED:
-        return call.rule or "rejected"
+        return call.rule or Rule.REJECTED
     if became == CallState.FAILED:
         if call.cost == 0:
-            return "failed_for_nothing"
-        return "failed_billed" if after_billed else ""
+            return Rule.FAILED_FOR_NOTHING
+        return Rule.FAILED_BILLED if after_billed else ""
     return ""
 
 
 def may_be_repeated(call: Call) -> bool:
     """The same provider may be asked again: it was busy, or our own sender slept too long."""
-    return call.state == CallState.REJECTED and (call.why == "rate" or call.rule == "overslept")
+    return call.state == CallState.REJECTED and (
+        call.why == Reason.RATE or call.rule == Rule.SEND_WINDOW_MISSED
+    )

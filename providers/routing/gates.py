@@ -21,13 +21,14 @@ from django.db.models.functions import Coalesce
 from providers.adapters.registry import Offer
 from providers.calls import ledger, money
 from providers.calls.models import Call, Gate
+from providers.calls.reasons import Reason, Rule
 from providers.calls.states import CallState
 from providers.routing.pool import Candidate
 
 WHOLE = ""
 """The model of the gate that stands for the whole provider."""
 
-STAFF = "staff"
+STAFF = Reason.STAFF
 """Why a gate is shut that staff have shut: nobody else opens it."""
 
 SERIES_ENDS_AFTER = timedelta(minutes=5)
@@ -76,7 +77,7 @@ def enter(*, work: str, candidate: Candidate, now: datetime) -> Call | Closed:
             return closed
     over = money.cap_reached(candidate.offer, now)
     if over:
-        return Closed("cap", over)
+        return Closed(Reason.CAP, over)
     call = ledger.open_call(
         work=work, offer=candidate.offer, now=now, after=candidate.after, rule=candidate.rule
     )
@@ -90,7 +91,7 @@ def enter(*, work: str, candidate: Candidate, now: datetime) -> Call | Closed:
 
 def follow(call: Call, now: datetime, *, retry_after: float | None = None) -> Shift | None:
     """Pause or open the gates by what became of a submit."""
-    if call.rule in ("overslept", "sender_lost"):
+    if call.rule in (Rule.SEND_WINDOW_MISSED, Rule.SENDER_LOST):
         return None
     if call.state in (CallState.REJECTED, CallState.UNKNOWN):
         return _close(call, now, retry_after)
@@ -147,14 +148,14 @@ def _closed(gate: Gate, now: datetime) -> Closed | None:
 
 def _close(call: Call, now: datetime, retry_after: float | None) -> Shift | None:
     short = now + settings.ERROR_PAUSE
-    if call.why in ("auth", "balance"):
+    if call.why in (Reason.AUTH, Reason.BALANCE):
         until = now + min(settings.EXHAUSTED_PAUSE, LONGEST_EXHAUSTED)
         if _shut(call.provider, WHOLE, now, call.why, exhausted_until=until):
             return Shift(call.provider, "paused", call.why)
         return None
-    if call.why in ("input", "content"):
+    if call.why in (Reason.INPUT, Reason.CONTENT):
         return _open(call)
-    if call.why == "rate" and retry_after is not None:
+    if call.why == Reason.RATE and retry_after is not None:
         until = now + timedelta(seconds=retry_after)
         _shut(call.provider, WHOLE, now, call.why, paused_until=until)
         return None

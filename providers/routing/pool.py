@@ -8,10 +8,8 @@ from django.conf import settings
 
 from providers.adapters.registry import Offer, fallback_offers, is_known
 from providers.calls.models import Call
+from providers.calls.reasons import Reason, Rule
 from providers.routing.fallback import may_be_repeated, rule_after
-
-PAUSED = "paused"
-"""The rule under which a fallback is asked first: what was chosen takes no requests now."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ def candidates(chosen: Offer, calls: Sequence[Call]) -> list[Candidate]:
         return []
     latest = {Offer(call.provider, call.model): call for call in calls}
     last = calls[-1] if calls else None
-    rule = rule_after(last, after_billed=settings.FALLBACK_AFTER_BILLED) if last else PAUSED
+    rule = rule_after(last, after_billed=settings.FALLBACK_AFTER_BILLED) if last else Rule.PAUSED
     found = []
     for offer in dict.fromkeys([chosen, *fallback_offers()]):
         asked = latest.get(offer)
@@ -52,6 +50,6 @@ def _turn_of(asked: Call, calls: Sequence[Call]) -> datetime | None:
     """As long as the provider said, but each refusal of a work waits longer than the last."""
     if asked.again_at is None or asked.ended_at is None or asked.why != "rate":
         return None
-    refusals = sum(call.why == "rate" for call in calls)
+    refusals = sum(call.why == Reason.RATE for call in calls)
     least = min(timedelta(seconds=2**refusals), settings.ERROR_PAUSE)
     return max(asked.again_at, asked.ended_at + least)

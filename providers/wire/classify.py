@@ -11,16 +11,22 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.utils import timezone
 
-from providers.calls.outcomes import Cause, Kind, Rejected, Unknown
+from providers.calls.outcomes import Cause, Rejected, Unknown
+from providers.calls.reasons import Reason, Rule
 from providers.wire.http import Answer, NoReply, NotSent, Reply
 from providers.wire.retry_after import read_retry_after
 
 UNCLEAR_4XX = frozenset({408, 409, 425, 499})
 OWN_ENQUEUE_ERRORS = frozenset({500, 502, 503})
 
-KIND_OF_STATUS: dict[int, Kind] = {
-    401: "auth", 402: "balance", 403: "auth", 404: "config", 405: "config", 429: "rate",
-}  # fmt: skip
+REASON_OF_STATUS = {
+    401: Reason.AUTH,
+    402: Reason.BALANCE,
+    403: Reason.AUTH,
+    404: Reason.CONFIG,
+    405: Reason.CONFIG,
+    429: Reason.RATE,
+}
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,7 @@ class OwnError:
 
     code: str = ""
     text: str = ""
-    kind: Kind | None = None
+    kind: Reason | None = None
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Row:
-    rule: str
+    rule: Rule
     fits: Callable[[Seen], bool]
     outcome: type[Rejected] | type[Unknown]
     literal: type[Rejected] | None = None
@@ -54,22 +60,24 @@ class Row:
 
 TABLE: tuple[Row, ...] = (
     Row(
-        "overslept", lambda seen: isinstance(seen.reply, NotSent) and seen.reply.overslept, Rejected
+        Rule.SEND_WINDOW_MISSED,
+        lambda seen: isinstance(seen.reply, NotSent) and seen.reply.missed_window,
+        Rejected,
     ),
-    Row("never_connected", lambda seen: isinstance(seen.reply, NotSent), Rejected),
-    Row("lost", lambda seen: isinstance(seen.reply, NoReply), Unknown),
-    Row("redirected", lambda seen: 300 <= seen.status < 400, Unknown),
-    Row("unlisted", lambda seen: not 400 <= seen.status < 600, Unknown),
-    Row("unclear_4xx", lambda seen: seen.status in UNCLEAR_4XX, Unknown, Rejected),
-    Row("too_many", lambda seen: seen.status == 429, Rejected),
-    Row("refused", lambda seen: seen.status < 500, Rejected),
+    Row(Rule.NEVER_CONNECTED, lambda seen: isinstance(seen.reply, NotSent), Rejected),
+    Row(Rule.LOST, lambda seen: isinstance(seen.reply, NoReply), Unknown),
+    Row(Rule.REDIRECTED, lambda seen: 300 <= seen.status < 400, Unknown),
+    Row(Rule.UNLISTED, lambda seen: not 400 <= seen.status < 600, Unknown),
+    Row(Rule.UNCLEAR_4XX, lambda seen: seen.status in UNCLEAR_4XX, Unknown, Rejected),
+    Row(Rule.TOO_MANY, lambda seen: seen.status == 429, Rejected),
+    Row(Rule.REFUSED, lambda seen: seen.status < 500, Rejected),
     Row(
-        "own_enqueue_error",
+        Rule.OWN_ENQUEUE_ERROR,
         lambda seen: seen.enqueue_only and bool(seen.own) and seen.status in OWN_ENQUEUE_ERRORS,
         Rejected,
     ),
-    Row("own_error", lambda seen: bool(seen.own), Unknown, Rejected),
-    Row("gateway_error", lambda seen: True, Unknown, Rejected),
+    Row(Rule.OWN_ERROR, lambda seen: bool(seen.own), Unknown, Rejected),
+    Row(Rule.GATEWAY_ERROR, lambda seen: True, Unknown, Rejected),
 )
 
 
@@ -82,18 +90,18 @@ def classify(reply: Reply, *, own: OwnError | None, enqueue_only: bool) -> Rejec
 
 
 def unreadable(text: str, *, http: int | None = None) -> Unknown:
-    return Unknown(Cause("transport", rule="unreadable", http=http, text=text))
+    return Unknown(Cause(Reason.TRANSPORT, rule=Rule.UNREADABLE, http=http, text=text))
 
 
-def _why(seen: Seen, rule: str) -> Cause:
+def _why(seen: Seen, rule: Rule) -> Cause:
     if not isinstance(seen.reply, Answer):
-        return Cause("transport", rule=rule, text=seen.reply.text)
+        return Cause(Reason.TRANSPORT, rule=rule, text=seen.reply.text)
     own = seen.own or OwnError()
-    default: Kind = "input" if seen.status < 500 else "provider"
+    default: Reason = Reason.INPUT if seen.status < 500 else Reason.PROVIDER
     if seen.status < 400 or seen.status in UNCLEAR_4XX:
-        default = "provider"
+        default = Reason.PROVIDER
     return Cause(
-        kind=own.kind or KIND_OF_STATUS.get(seen.status, default),
+        kind=own.kind or REASON_OF_STATUS.get(seen.status, default),
         rule=rule,
         http=seen.status,
         code=own.code,

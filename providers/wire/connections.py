@@ -65,7 +65,7 @@ class Wire:
         return left
 
     def note_connected(self) -> None:
-        """Last before the first byte is written: a sender that overslept does not send."""
+        """Last before the first byte is written: a sender that missed its window does not send."""
         self.remaining()
         if self.send_by and not _is_in_time(self.send_by):
             raise TooLateToSend("the time to send had passed")

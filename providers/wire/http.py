@@ -69,7 +69,7 @@ class NotSent:
     """connect() never returned, or `send_by` had passed: not a byte of the request left."""
 
     text: str
-    overslept: bool = False
+    missed_window: bool = False
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class Client:
             text = f"{type(exc).__name__}: {cause}"
             if self.wire.connected:
                 return NoReply(text)
-            return NotSent(text, overslept=cause == TooLateToSend.__name__)
+            return NotSent(text, missed_window=cause == TooLateToSend.__name__)
 
     def keep_connection(self) -> None:
         """Let the next request take the connection of the last exchange, if its answer was an

@@ -309,7 +309,7 @@ class Judge:
         return call.cost is not None and float(call.cost) == expected
 
 
-NO_RUN = {"never_connected", "overslept", "too_many", "refused"}
+NO_RUN = {"never_connected", "send_window_missed", "too_many", "refused"}
 # The reason of a job that killed its worker three times before any request.
 KILLER = "config"
 POOL_WAIT = float(SCALED["POOL_WAIT"])

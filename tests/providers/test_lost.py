@@ -115,7 +115,7 @@ def test_a_call_of_another_model_is_no_rival(lose, listed):
     assert tell(lose(), listed(1)) == Found("gen_1")
 
 
-@pytest.mark.parametrize("rule", ["never_connected", "overslept", "too_many", "refused"])
+@pytest.mark.parametrize("rule", ["never_connected", "send_window_missed", "too_many", "refused"])
 def test_what_surely_never_ran_is_no_rival(lose, listed, rule):
     lose(0, Rejected(Cause("transport", rule=rule)))
     assert tell(lose(), listed(1)) == Found("gen_1")

@@ -23,7 +23,6 @@ from providers.calls.outcomes import (
     Cause,
     Done,
     Failed,
-    Kind,
     NoAnswer,
     NoOutput,
     Report,
@@ -36,6 +35,7 @@ from providers.calls.outcomes import (
     can_be_asked_for,
     reference_said,
 )
+from providers.calls.reasons import Reason
 from providers.webhooks.verifiers import Unsigned, WebhookNotice
 from providers.wire.classify import OwnError, classify, unreadable
 from providers.wire.http import Answer, BearerAuth, Client, polling_client
@@ -114,12 +114,12 @@ class Polza:
             silence=self.caps.silence_timeout,
         )
         if not isinstance(reply, Answer):
-            return NoAnswer(Cause("transport", text=reply.text))
+            return NoAnswer(Cause(Reason.TRANSPORT, text=reply.text))
         body = reply.json()
         if reply.status != 200 or not isinstance(body, dict):
             return NoAnswer(_why_no_answer(reply))
         if is_list and not reply.is_exact:
-            return NoAnswer(Cause("transport", http=reply.status, text="the list may be cut"))
+            return NoAnswer(Cause(Reason.TRANSPORT, http=reply.status, text="the list may be cut"))
         return body
 
     def result_origins(self) -> frozenset[str]:
@@ -171,7 +171,7 @@ def _read_polled(body: dict[str, Any], base_url: str) -> Running | NoOutput | Do
     if status == "completed":
         return _read_completed(body, cost, base_url)
     if status in CANCELLED:
-        return Failed(Cause("cancelled", code="cancelled"), cost)
+        return Failed(Cause(Reason.CANCELLED, code="cancelled"), cost)
     if status == "failed":
         return Failed(_failure(body.get("error")), cost)
     if status not in ("pending", "processing"):
@@ -206,12 +206,12 @@ def _warn_of_status(status: str) -> None:
 
 def _no_output(body: dict[str, Any]) -> Cause:
     code, _ = _words_of(body.get("error"))
-    return Cause(_kind_of_code(code) or "no_output", code=code, text="completed with an error")
+    return Cause(_kind_of_code(code) or Reason.NO_OUTPUT, code=code, text="completed with an error")
 
 
 def _failure(error: Any) -> Cause:
     code, text = _words_of(error)
-    return Cause(_kind_of_code(code) or "provider", code=code, text=text)
+    return Cause(_kind_of_code(code) or Reason.PROVIDER, code=code, text=text)
 
 
 def _words_of(error: Any) -> tuple[str, str]:
@@ -235,7 +235,7 @@ def _own_error(reply: Any) -> OwnError | None:
 def _why_no_answer(reply: Answer) -> Cause:
     own = _own_error(reply) or OwnError()
     return Cause(
-        kind="rate" if reply.status == 429 else "provider",
+        kind=Reason.RATE if reply.status == 429 else Reason.PROVIDER,
         http=reply.status,
         code=own.code,
         text=own.text,
@@ -243,8 +243,8 @@ def _why_no_answer(reply: Answer) -> Cause:
     )
 
 
-def _kind_of_code(code: str) -> Kind | None:
-    return "content" if any(word in code.upper() for word in CONTENT_CODES) else None
+def _kind_of_code(code: str) -> Reason | None:
+    return Reason.CONTENT if any(word in code.upper() for word in CONTENT_CODES) else None
 
 
 def _cost(usage: Any) -> Decimal | None:

@@ -11,7 +11,6 @@ from typing import Any
 from django.utils import timezone
 
 from providers.calls.outcomes import (
-    OTHER_RUN,
     Cause,
     Listing,
     NoAnswer,
@@ -19,6 +18,7 @@ from providers.calls.outcomes import (
     RunList,
     reference_said,
 )
+from providers.calls.reasons import Reason, Rule
 
 PAGE = 100
 MOST_PAGES = 50
@@ -39,10 +39,12 @@ def read(ask: Ask, since: datetime, until: datetime) -> RunList:
         if isinstance(body, NoAnswer):
             return body
         if not _is_requested(body, page):
-            return NoAnswer(Cause("provider", rule=OTHER_RUN, http=200, text="another page"))
+            return NoAnswer(
+                Cause(Reason.PROVIDER, rule=Rule.OTHER_RUN, http=200, text="another page")
+            )
         listed = _read_page(body)
         if listed is None:
-            return NoAnswer(Cause("provider", http=200, text="unreadable list"))
+            return NoAnswer(Cause(Reason.PROVIDER, http=200, text="unreadable list"))
         rows, total = listed
         totals.add(total)
         runs |= {run.reference: run for run in rows}

@@ -37,7 +37,7 @@ SUBMITS = st.one_of(
     st.builds(lambda why: Rejected(Cause(why, rule="refused")), WHYS),
     st.builds(lambda after: Rejected(Cause("rate", rule="too_many", retry_after=after)),
               st.sampled_from([None, 0.0, 1.0, 90.0])),
-    st.just(Rejected(Cause("transport", rule="overslept"))),
+    st.just(Rejected(Cause("transport", rule="send_window_missed"))),
     st.just(Unknown(Cause("transport", rule="lost"))),
     st.just(Failed(Cause("no_output"), Decimal("5.00"))),
     st.just(Failed(Cause("no_output"), None)),

@@ -151,7 +151,7 @@ def test_a_busy_provider_does_not_count_as_a_death_of_the_worker(clock, order, f
 
 
 def test_a_sender_that_overslept_sends_again_at_once(clock, order, fake):
-    fake.submits = [Rejected(Cause("transport", rule="overslept")), Accepted("run")]
+    fake.submits = [Rejected(Cause("transport", rule="send_window_missed")), Accepted("run")]
     job = order()
     working.advance(job.pk)
     assert ends(job) == ("running", "", "pending")

@@ -61,7 +61,7 @@ def shown(job: Job) -> dict:
 
 def test_every_call_and_every_event_stays_as_a_row(everything, clock, now):
     for job in everything:
-        for event in ("busy", "fetch_failed", "overslept", "busy", "fetch_failed"):
+        for event in ("busy", "fetch_failed", "send_window_missed", "busy", "fetch_failed"):
             transitions.record_event(job.pk, event=event, now=now + timedelta(seconds=30))
     clock.move_to(now + YEARS)
     tables = (Call, Event)

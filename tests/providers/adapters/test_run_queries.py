@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from providers.adapters import run_queries
-from providers.calls.outcomes import OTHER_RUN, Listing, NoAnswer, Running
+from providers.calls.outcomes import Listing, NoAnswer, Running
+from providers.calls.reasons import Rule
 
 SINCE = datetime(2026, 9, 21, 14, 0, 0, 123456, tzinfo=UTC)
 UNTIL = SINCE + timedelta(hours=1)
@@ -28,7 +29,7 @@ def answering(serve, account_at):
 
 
 def is_of_another(answer):
-    return isinstance(answer, NoAnswer) and answer.why.rule == OTHER_RUN
+    return isinstance(answer, NoAnswer) and answer.why.rule == Rule.OTHER_RUN
 
 
 @pytest.mark.parametrize(

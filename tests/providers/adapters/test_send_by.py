@@ -33,26 +33,26 @@ def handshake_late(send_by):
     return script
 
 
-def assert_overslept(outcome):
-    assert (type(outcome), outcome.why.rule) == (Rejected, "overslept")
+def assert_window_missed(outcome):
+    assert (type(outcome), outcome.why.rule) == (Rejected, "send_window_missed")
 
 
 def test_nothing_is_written_after_the_time_to_send(submit, serve, scheme):
     server = serve(take, scheme=scheme)
-    assert_overslept(submit(server.url, send_by=datetime.now(UTC) - timedelta(seconds=1)))
+    assert_window_missed(submit(server.url, send_by=datetime.now(UTC) - timedelta(seconds=1)))
     assert server.all_received(connections=1) == b""
 
 
 @pytest.mark.parametrize("ahead", [timedelta(minutes=1), timedelta(hours=1), timedelta(days=365)])
 def test_nothing_is_written_where_the_clock_was_set_back(submit, serve, ahead):
     server = serve(take)
-    assert_overslept(submit(server.url, send_by=datetime.now(UTC) + ahead))
+    assert_window_missed(submit(server.url, send_by=datetime.now(UTC) + ahead))
     assert server.all_received(connections=1) == b""
 
 
 def test_time_to_send_is_checked_after_the_handshake(submit, serve, send_by):
     server = serve(handshake_late(send_by), scheme="https", shake=False)
-    assert_overslept(submit(server.url, send_by=send_by))
+    assert_window_missed(submit(server.url, send_by=send_by))
     assert server.all_received(connections=1) == b""
 
 
@@ -70,7 +70,7 @@ def test_time_to_send_is_checked_after_the_proxy_took_us_through(
 
     proxy = serve(take_through_late)
     monkeypatch.setenv("https_proxy", proxy.url)
-    assert_overslept(submit("https://provider.test", send_by=send_by))
+    assert_window_missed(submit("https://provider.test", send_by=send_by))
     assert proxy.all_received(connections=1) == b""
 
 
@@ -85,7 +85,7 @@ def test_name_that_is_found_late_sends_nothing(submit, serve, send_by, monkeypat
 
     monkeypatch.setattr(connection, "create_connection", connect_late)
     server = serve(take)
-    assert_overslept(submit(server.url, send_by=send_by))
+    assert_window_missed(submit(server.url, send_by=send_by))
     assert server.all_received(connections=1) == b""
 
 

@@ -48,5 +48,5 @@ def test_sender_that_was_taken_for_lost_still_brings_its_id(now):
 def test_sender_that_was_taken_for_lost_still_says_that_it_never_sent(now):
     call = open_call(now)
     record(call_id=call.pk, news=Unknown(Cause("transport", rule="sender_lost")), now=now)
-    news = Rejected(Cause("transport", rule="overslept"))
+    news = Rejected(Cause("transport", rule="send_window_missed"))
     assert record(call_id=call.pk, news=news, now=now).call.state == "rejected"

@@ -11,7 +11,7 @@ from django.utils import timezone
 from tests.fakes import png
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
-BEFORE, AFTER = ("providers", "0002_eight_decimals"), ("providers", "0004_no_result_column")
+BEFORE, AFTER = ("providers", "0003_eight_decimals"), ("providers", "0005_no_result_column")
 
 
 @pytest.fixture

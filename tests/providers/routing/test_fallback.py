@@ -87,7 +87,9 @@ def test_a_rejection_counts_as_what_late_news_say_of_it(late, cost, rule):
 
 def test_only_a_busy_provider_or_our_own_sleep_lets_the_same_be_asked_again():
     assert may_be_repeated(busy())
-    assert may_be_repeated(call("rejected", why="transport", rule="overslept", cost=Decimal(0)))
+    assert may_be_repeated(
+        call("rejected", why="transport", rule="send_window_missed", cost=Decimal(0))
+    )
     assert not may_be_repeated(call("rejected", **REFUSED))
     assert not may_be_repeated(call("failed", why="rate", cost=Decimal(0)))
 

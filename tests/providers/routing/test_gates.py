@@ -108,10 +108,10 @@ def test_a_refused_request_pauses_nobody(now, why):
     assert is_open(now)
 
 
-@pytest.mark.parametrize("rule", ["overslept", "sender_lost"])
+@pytest.mark.parametrize("rule", ["send_window_missed", "sender_lost"])
 def test_our_own_trouble_pauses_nobody(now, rule):
     news = Rejected(Cause("transport", rule=rule))
-    answered(now, news if rule == "overslept" else Unknown(news.why))
+    answered(now, news if rule == "send_window_missed" else Unknown(news.why))
     assert is_open(now)
 
 
