@@ -132,7 +132,7 @@ def _money_column(name: str, title: "StrPromise", spends: dict[str, dict[str, Sp
 
 
 class GateAdmin(ReadOnlyAdmin):
-    """Where each provider stands, and its money; a whole provider has the row without a model.
+    """The state of each provider, and its money; a whole provider has the row without a model.
     Registered with what staff may decide about it."""
 
     list_display = ("provider", "model", "stands", "why", "since", "polls", "cap")

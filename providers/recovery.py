@@ -1,15 +1,15 @@
 """What became of a submit whose answer was lost, by the provider's own list of what it ran.
 
     listing, call -> Found         exactly one run and exactly one call that it can be of
-                     NotExecuted   no run, in a whole list, asked for late enough
+                     NotExecuted   no run, in a whole list, requested late enough
                      CannotTell    anything else: a wrong picture is worse than a lost one
 
-The list names neither prompt nor work: runs and calls are compared by key, model and time alone.
-So it is asked only where the operator has said that nothing else uses the key, and every call
+The list names neither prompt nor work: runs and calls are compared by key, model and time only.
+So it is used only where the operator has declared the key exclusive, and every call
 that may have run is counted, ended or not.
 
 MUST rule: the rows are read after the list. A call's row is committed before its request leaves,
-so whatever the list shows of ours has its row by then.
+so each run of ours in the list has its row by then.
 """
 
 from collections.abc import Iterable
@@ -33,13 +33,13 @@ SKEW = timedelta(seconds=30)
 """By so much the provider's clock may differ from ours."""
 
 WIDE = timedelta(hours=1)
-"""Nothing is called not executed while a run of unknown origin stands so near: a clock may be
+"""Nothing counts as not executed while a run of unknown origin began so near: a clock may be
 wrong, and the list's time of a run may be that of its end."""
 
 A_DAY = timedelta(days=1)
 """No submit lasts so long: further back no call is read."""
 
-# What surely reached nobody, or was refused by a 4xx that proves it (`providers.wire.classify`).
+# What surely never arrived, or was refused by a 4xx that proves it (`providers.wire.classify`).
 NEVER_RAN = Q(
     state=CallState.REJECTED,
     rule__in=(Rule.NEVER_CONNECTED, Rule.SEND_WINDOW_MISSED, Rule.TOO_MANY, Rule.REFUSED),
@@ -101,7 +101,7 @@ def why_not_to_ask(call: Call) -> Doubt | None:
 
 
 def find_lost(call: Call, listing: RunList) -> Verdict:
-    """Of a call without an id whose provider was asked for its runs around it: `spans_of`."""
+    """The verdict on a call without an id, by the runs listed around it (`spans_of`)."""
     not_asked = why_not_to_ask(call)
     if not_asked:
         return CannotTell(not_asked)
@@ -147,7 +147,7 @@ def _span(call: Call, margin: timedelta) -> Span:
 
 
 def _sent_around(call: Call, margin: timedelta, *, any_model: bool = False) -> CallQuerySet:
-    """The calls whose span, widened by the margin, meets that of this one."""
+    """The calls with a span that, widened by the margin, meets that of this one."""
     span = _span(call, 2 * margin)
     calls = Call.objects.filter(
         provider=call.provider,
@@ -164,7 +164,7 @@ def _sent_at_some_time(call: Call) -> CallQuerySet:
 
 
 def _unmatched(call: Call, listing: Listing) -> list[Run]:
-    """The runs around the call whose id no call has."""
+    """The runs around the call with an id that no call has."""
     around = [run for run in listing.runs if _span(call, WIDE).holds(run.created_at)]
     of_provider = Call.objects.filter(provider=call.provider)
     known = of_provider.filter(reference__in=[run.reference for run in around])
@@ -173,7 +173,7 @@ def _unmatched(call: Call, listing: Listing) -> list[Run]:
 
 
 def _some_are_strange(call: Call, unmatched: list[Run]) -> bool:
-    """A run of a model that nobody here asked for belies the operator's word, or the list names
+    """A run of a model that this site sent nothing to: the key is not exclusive, or the list names
     models otherwise than we do."""
     asked = _sent_around(call, WIDE, any_model=True).values_list("model", flat=True).distinct()
     return not {run.model for run in unmatched} <= set(asked)

@@ -43,13 +43,13 @@ class ReadOnlyAdmin(_ReadOnly, admin.ModelAdmin):
     show_full_result_count = False
     list_per_page = 50
     sortable_by = ()
-    # What is asked for in the address and has an index, in the order of how few rows it leaves.
+    # Filters that have an index, in the order of how few rows they leave.
     narrowest_first: Sequence[str] = ()
     most_rows_are: str = ""
     """A state that leaves next to all of them."""
 
     def leader(self, request: HttpRequest) -> str | None:
-        """What the rows are found by; all else that is asked for is looked at in those."""
+        """The filter that finds the rows; all others are applied to those."""
         leads_nowhere = ("", self.most_rows_are)
         asked = (
             name for name in self.narrowest_first if request.GET.get(name, "") not in leads_nowhere
@@ -72,9 +72,9 @@ class ReadOnlyInline(_ReadOnly, admin.TabularInline):
 class ChoiceFilter(admin.SimpleListFilter):
     """A filter by a known list; Django's own asks the table for its DISTINCT values.
 
-    SQLite, which knows nothing of the values, takes the index of any column that is asked for, be
-    it that of half the table. A column that does not lead is therefore asked for by a double
-    negation: SQLite leaves its index alone, PostgreSQL reads through it.
+    SQLite has no statistics of the values and uses the index of any filtered column, even if it
+    holds half of the table. A column that does not lead is therefore filtered by a double
+    negation: SQLite then ignores its index, PostgreSQL reads through it.
     """
 
     choices_of_column: Sequence[tuple[str, object]] = ()

@@ -46,11 +46,11 @@ class ProviderAccount:
     key_exclusive: bool = False
     """The operator's word that nothing but this site uses the key."""
     list_lag: timedelta | None = None
-    """After how long a run surely stands in the provider's list; None when nobody knows."""
+    """After how long a run is certain to be in the provider's list; None if that is not known."""
     daily_cap: tuple[Decimal, str] | None = None
     """The most that may be spent in a day of the provider's calendar: amount and currency."""
 
     @property
     def key_mark(self) -> str:
-        """Tells keys apart and gives none away: whose list a call's run stands in."""
+        """Identifies the key, and so the list that shows a call's run, without revealing it."""
         return hashlib.sha256(f"{self.base_url}\n{self.key}".encode()).hexdigest()[:16]

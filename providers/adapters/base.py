@@ -12,7 +12,7 @@ from providers.webhooks.verifiers import WebhookNotice
 
 @dataclass(frozen=True)
 class Caps:
-    """What a provider can do, as its contract says."""
+    """What a provider can do, by its contract."""
 
     kinds: frozenset[str]
     """The kinds of request that its submit takes."""
@@ -57,7 +57,7 @@ def ignore_id(reference: str) -> None:
 
 
 class Provider(Protocol):
-    """What every adapter has, whatever it can do."""
+    """What every adapter has."""
 
     name: str
     caps: Caps

@@ -1,4 +1,4 @@
-"""The configured accounts by name, each with its adapter, and the offers that may be asked for."""
+"""The configured accounts by name, each with its adapter, and the models that are offered."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from providers.adapters.sandbox import SandboxPolza
 
 @dataclass(frozen=True)
 class Offer:
-    """A provider:model pair that may be asked for."""
+    """A provider:model pair that requests may be sent to."""
 
     provider: str
     model: str

@@ -20,8 +20,8 @@ def note_no_output(call: Call, now: datetime) -> bool:
 
 
 def note_cost(call: Call, cost: Decimal | None) -> None:
-    """What a later or an interim answer says that the run costs; no answer makes it cheaper. Of a
-    call that was surely not executed only its end says so."""
+    """Record the cost in a later or an interim answer. No answer lowers it. For a call that was
+    surely not executed, only its end sets a cost."""
     if cost is None:
         return
     is_billed = Q(state__in=[*LIVE, CallState.SUCCEEDED]) | Q(late_outcome=CallState.SUCCEEDED)

@@ -1,5 +1,5 @@
 """Opening, recording and ending calls. Every change is one UPDATE filtered on the states it may
-come from; no row changed means somebody else was first or the call had ended.
+come from; no row changed means another process was first or the call had ended.
 
 MUST rules: open in a committed transaction of its own before sending; send outside of any
 transaction; record the provider's id before anything else.
@@ -122,12 +122,12 @@ def record(*, call_id: int, news: Outcome, now: datetime) -> Recorded:
     except IntegrityError:
         if not isinstance(news, Accepted):
             raise
-        # The provider repeated an id of another call: whose run it is cannot be told.
+        # The id belongs to another call: which of the two the run is of is not known.
         news = Unknown(Cause(Reason.PROVIDER, rule=Rule.REPEATED_ID, text="id of another call"))
         state, columns = _columns_of(news, provider, now)
         changed = _move(call_id, state, columns)
     if changed and state in (CallState.UNKNOWN, CallState.REJECTED):
-        # A hook that came before this answer has named a run: it is asked for.
+        # A webhook that came before this answer has named a run: poll it now.
         Call.objects.filter(pk=call_id, hooks__reference__gt="").update(poll_at=now)
     call = Call.objects.get(pk=call_id)
     late = not changed and call.state in ENDS and _note_late(call, news, now)
@@ -152,9 +152,9 @@ def note_early_id(call_id: int, reference: str) -> bool:
 
 
 def _by_early_word(call_id: int, news: Outcome) -> Outcome:
-    """A submit whose answer was lost, or was an error of the server, although the run had been
-    named before: by the headers, and then it can be asked for, or by a hook, and then it is not
-    surely rejected."""
+    """A submit whose answer was lost, or was a server error, although the run had been named
+    before: by the headers, and then it can be polled, or by a webhook, and then it is not certain
+    to be rejected."""
     server_failed = isinstance(news, Rejected) and (news.why.http or 0) >= 500
     if not (server_failed or isinstance(news, Unknown)):
         return news
@@ -194,7 +194,7 @@ def poll_now(call_ids: Iterable[int], now: datetime) -> None:
 
 def claim_polls(calls: list[Call], now: datetime) -> None:
     """Push the next look of each call ahead, spread over its interval, in few statements. One
-    that ended since it was read is left alone."""
+    that ended since it was read is not touched."""
     for call in calls:
         call.polled_at = now
         call.poll_at = next_look(call, now)
@@ -203,7 +203,7 @@ def claim_polls(calls: list[Call], now: datetime) -> None:
 
 
 def postpone_polls(calls: list[Call]) -> None:
-    """Store the `poll_at` of calls that were not polled. One that ended meanwhile is left alone."""
+    """Store the `poll_at` of calls that were not polled, except those that ended meanwhile."""
     looked_at = Call.objects.filter(poll_at__isnull=False)
     looked_at.bulk_update(calls, ["poll_at"], batch_size=200)
 
@@ -220,12 +220,12 @@ def extend_if_unpolled(call: Call, now: datetime) -> bool:
 
 
 def poll_later(call: Call, now: datetime) -> None:
-    """Whatever it is due for cannot be done; also past its retention it is not due at once."""
+    """Delay a call that cannot be processed now, past its retention too."""
     Call.objects.filter(pk=call.pk).update(poll_at=now + slow_interval(call, now))
 
 
 def poll_at_answer_deadline(call: Call) -> None:
-    """Looked at before its submit's answer was due, as a hook asked for: the answer comes yet."""
+    """A webhook moved the poll ahead of the answer to the submit: wait for that answer."""
     Call.objects.filter(pk=call.pk, state=CallState.SENDING).update(poll_at=F("answer_by"))
 
 
@@ -345,14 +345,14 @@ def _columns_of(news: Outcome, provider: str, now: datetime) -> tuple[CallState,
         case Rejected(why):
             return CallState.REJECTED, {**_ended(why, now), "cost": 0, "again_at": _again(why, now)}
         case Unknown(why):
-            # Without an id the provider's list is asked, where it may be (`providers.recovery`).
+            # Without an id the provider's list is searched, where allowed (`providers.recovery`).
             soon = Value(now + settings.POLL_EVERY, output_field=DateTimeField())
             return CallState.UNKNOWN, {**_reason(why), "poll_at": Least(soon, F("give_up_at"))}
     raise TypeError(f"no news: {news!r}")
 
 
 def _again(why: Cause, now: datetime) -> datetime:
-    """When the same provider may be asked again: at once, unless it was busy."""
+    """When the same provider may be tried again: at once, unless it was busy."""
     if why.kind != Reason.RATE:
         return now
     if why.retry_after is None:

@@ -26,7 +26,7 @@ def new_token() -> str:
 
 class CallQuerySet(models.QuerySet["Call"]):
     def due(self, now: datetime) -> "CallQuerySet":
-        """Calls that may bring news and whose time to be looked at has come."""
+        """Calls that may bring news and are due for a poll."""
         return self.filter(poll_at__lte=now).order_by("poll_at")
 
     def live(self) -> "CallQuerySet":
@@ -238,7 +238,7 @@ class Gate(models.Model):
     probe = models.ForeignKey(
         Call, null=True, blank=True, on_delete=models.SET_NULL, verbose_name=_("probe")
     )
-    # Of the whole provider, and of polls and lists alone: submits do not wait for them.
+    # Of the whole provider, for polls and lists only: submits do not wait for them.
     polls_paused_until = models.DateTimeField(_("polls paused until"), null=True, blank=True)
     poll_pauses = models.PositiveSmallIntegerField(_("poll pauses in a row"), default=0)
     other_run_at = models.DateTimeField(_("last answer about another run"), null=True, blank=True)
@@ -269,14 +269,14 @@ class Gate(models.Model):
 
     @property
     def shut_until(self) -> datetime | None:
-        """None where nobody and nothing has shut it."""
+        """None while requests pass."""
         return max(filter(None, (self.paused_until, self.exhausted_until)), default=None)
 
 
 class Hook(models.Model):
     """A webhook that came for a call: who it is from and the run it names, no body and no prompt.
 
-    It proves nothing: it says when to look, and what may be asked for (`providers.webhooks.store`).
+    It proves nothing: it moves the next poll, and may name the run (`providers.webhooks.store`).
     """
 
     provider = models.CharField(max_length=40)
@@ -300,7 +300,7 @@ class SmokeTestQuerySet(models.QuerySet["SmokeTest"]):
         return self.filter(ended_at=None)
 
     def newest_of(self, provider: str) -> "SmokeTest | None":
-        """The last one whose verdict is known."""
+        """The last one with a verdict."""
         ended = self.filter(provider=provider, ended_at__isnull=False)
         return ended.order_by("-began_at", "-pk").first()
 

@@ -40,7 +40,7 @@ class Spend:
     possibly_charged: Decimal = NOTHING
     """Estimates of those given up, of any day; also where it is known late that the run exists."""
     at_risk_unpriced: int = 0
-    """Calls in doubt of which nobody knew a price."""
+    """Calls in doubt without a price."""
     possibly_charged_unpriced: int = 0
 
 
@@ -83,9 +83,9 @@ def spent_between(provider: str, currency: str, begins: datetime, ends: datetime
 
 
 def spend_of(providers: Iterable[str], now: datetime) -> dict[str, dict[str, Spend]]:
-    """By provider and currency, in four queries that each read their own rows alone. The days are
-    those of `providers`; what is at risk or possibly charged is told of whoever was asked, and the
-    latter also of calls that have become sums of a day."""
+    """By provider and currency, in four queries over separate rows. The days are those of
+    `providers`; money at risk or possibly charged covers every provider of a call, the latter also
+    calls that were folded into daily sums."""
     given_up = Call.objects.unsuccessful().filter(
         state=CallState.GIVEN_UP, late_outcome__in=("", CallState.ACCEPTED)
     )

@@ -6,7 +6,7 @@
     runs_between -> Listing | NoAnswer
 
 Rejected: surely not executed. Failed: confirmed by the provider, with what it cost. Unknown: it
-may have run and been billed, so nothing is tried again. NoAnswer: this poll says nothing.
+may have run and been billed, so nothing is tried again. NoAnswer: this poll proves nothing.
 NoOutput: complete, but nothing is listed yet; the run is polled again for a while.
 """
 
@@ -113,7 +113,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Listing:
-    """What the provider's list said when it was asked. Nothing is concluded from a part of it."""
+    """The provider's list at one instant. Nothing is concluded from a part of it."""
 
     runs: tuple[Run, ...]
     asked_at: datetime
@@ -131,7 +131,7 @@ def can_be_asked_for(reference: str) -> bool:
 
 
 def reference_said(said: Any) -> str:
-    """The id of a run; the empty string when it is none that can be asked for."""
+    """The id of a run; the empty string if it cannot be polled."""
     reference = str(said) if type(said) is int else said
     return reference if isinstance(reference, str) and can_be_asked_for(reference) else ""
 

@@ -1,10 +1,10 @@
-"""Whether another provider may be asked for a work: one pure function of what became of a call.
+"""Whether another provider may be tried for a work: a pure function of the outcome of a call.
 
 | the call                    | the rule that allows it                                  |
 |-----------------------------|----------------------------------------------------------|
 | rejected                    | the classifier's rule that called it surely not executed |
 | failed, and it cost nothing | `failed_for_nothing`                                     |
-| failed, billed or not said  | `failed_billed`, under FALLBACK_AFTER_BILLED alone       |
+| failed, billed or not said  | `failed_billed`, only under FALLBACK_AFTER_BILLED        |
 | anything else               | none: it may have been billed, or may be billed yet      |
 
 Late news about a call that was rejected or had failed count as if it had ended so.
@@ -16,7 +16,7 @@ from providers.calls.states import CallState
 
 
 def rule_after(call: Call, *, after_billed: bool) -> str:
-    """The name of the rule that lets another be asked; the empty string when none does."""
+    """The rule that allows another provider; the empty string if none does."""
     if call.state not in (CallState.REJECTED, CallState.FAILED):
         return ""
     became = call.late_outcome or call.state
@@ -30,7 +30,7 @@ def rule_after(call: Call, *, after_billed: bool) -> str:
 
 
 def may_be_repeated(call: Call) -> bool:
-    """The same provider may be asked again: it was busy, or our own sender slept too long."""
+    """The same provider may be tried again: it was busy, or our sender missed its send window."""
     return call.state == CallState.REJECTED and (
         call.why == Reason.RATE or call.rule == Rule.SEND_WINDOW_MISSED
     )

@@ -1,8 +1,8 @@
 """The gate of a provider: pauses, the probe after a pause, and the cap on a day's spend.
 
-    open ──error, 429──> paused ──time──> half open ──probe accepted──> open
-                           ^                  └──probe refused──┐
-                           └────────────────────────────────────┘
+    closed ──error, 429──> open ──time──> half-open ──probe accepted──> closed
+    (requests pass)         ^                 └──probe rejected──┐
+                            └────────────────────────────────────┘
 
 MUST rules: the provider's gate row is locked first, as a statement of its own; what decides is
 read after it; the call is inserted in the same transaction. Its models' rows are written after
@@ -26,10 +26,10 @@ from providers.calls.states import CallState
 from providers.routing.pool import Candidate
 
 WHOLE = ""
-"""The model of the gate that stands for the whole provider."""
+"""The model of the gate of the whole provider."""
 
 STAFF = Reason.STAFF
-"""Why a gate is shut that staff have shut: nobody else opens it."""
+"""Why a gate is open that staff have opened: only staff close it."""
 
 SERIES_ENDS_AFTER = timedelta(minutes=5)
 """How long after a pause, without a request, the next one begins anew: what the provider would
@@ -37,7 +37,7 @@ have said in between is not known."""
 
 PROBE_AGAIN = timedelta(seconds=1)
 STAFF_AGAIN = timedelta(seconds=15)
-"""How soon after staff have let requests in again they are in."""
+"""How soon after staff have resumed a provider a waiting work is tried again."""
 
 UNTIL_TOLD = timedelta(days=3650)
 LONGEST_EXHAUSTED = timedelta(hours=26)
@@ -53,7 +53,7 @@ OPEN = {
 
 @dataclass(frozen=True)
 class Closed:
-    """Nobody gets in until then. `why` is a kind of reason, or `cap`, or `wall`."""
+    """No request passes until then. `why` is a `Reason`, or `wall`."""
 
     why: str
     until: datetime
@@ -61,7 +61,7 @@ class Closed:
 
 @dataclass(frozen=True)
 class Shift:
-    """What a call's outcome did to the whole provider, for those who raise alerts."""
+    """The change of the whole provider by a call's outcome, for alerts."""
 
     provider: str
     now: Literal["paused", "open"]
@@ -99,7 +99,7 @@ def follow(call: Call, now: datetime, *, retry_after: float | None = None) -> Sh
 
 
 def pause(provider: str, now: datetime) -> bool:
-    """Staff's word: no request gets in until they let them. False when it stands so already."""
+    """No request passes until staff resume the provider. False if they paused it already."""
     Gate.objects.bulk_create([Gate(provider=provider, model=WHOLE)], ignore_conflicts=True)
     whole = Gate.objects.filter(provider=provider, model=WHOLE).exclude(why=STAFF)
     shut = {**OPEN, "paused_until": now + UNTIL_TOLD, "why": STAFF, "since": now, "shut_since": now}
@@ -107,7 +107,7 @@ def pause(provider: str, now: datetime) -> bool:
 
 
 def let_in(provider: str) -> bool:
-    """Staff's word: open the provider's own gate and those of its models at once."""
+    """Staff resume a provider: close its own gate and those of its models at once."""
     paused = _paused(provider)
     whole = paused.filter(model=WHOLE).update(**OPEN)
     return bool(paused.exclude(model=WHOLE).update(**OPEN) + whole)

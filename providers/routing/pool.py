@@ -1,4 +1,4 @@
-"""Who may be asked for a work next: the offer that was chosen, then those of `IMAGE_FALLBACK`."""
+"""The providers that may be tried next for a work: the chosen one, then `IMAGE_FALLBACK`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ from providers.routing.fallback import may_be_repeated, rule_after
 
 @dataclass(frozen=True)
 class Candidate:
-    """One that may be asked. `after` and `rule` say which call and which rule allow a fallback;
-    `not_before` is as long as this provider asked to be left alone by this work."""
+    """An offer that may be tried. `after` and `rule`: the call and the rule that allow a fallback;
+    `not_before`: the end of the wait that this provider demanded for this work."""
 
     offer: Offer
     is_new: bool = True
-    """Not asked for this work before."""
+    """Not tried for this work before."""
     after: Call | None = None
     rule: str = ""
     not_before: datetime | None = None
 
 
 def candidates(chosen: Offer, calls: Sequence[Call]) -> list[Candidate]:
-    """In order of preference. `calls` are all of the work, oldest first; nobody may be asked while
+    """In order of preference. `calls` are all of the work, oldest first; none may be tried while
     one of them is on its way, has been paid, or ended without a rule that allows another."""
     if any(not rule_after(call, after_billed=settings.FALLBACK_AFTER_BILLED) for call in calls):
         return []

@@ -1,7 +1,7 @@
-"""Webhooks of providers, as they are kept: each says "look now", and may name the run to ask for.
+"""Webhooks of providers: each moves the next poll to now, and may name the run.
 
 MUST rules: no body is kept, only the id it names; a hook changes no state. It moves the call's
-next look to now, in the transaction that stores it, and what it names is asked for by an
+next look to now, in the transaction that stores it, and what it names is polled by an
 authenticated GET before anything is believed (`webhook_references`). Polling alone
 finishes every job.
 """

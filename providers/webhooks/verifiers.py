@@ -2,11 +2,11 @@
 
 | sender            | what proves it                                                      |
 |-------------------|---------------------------------------------------------------------|
-| Polza             | nothing: whoever knows the address may send it (`Unsigned`)         |
+| Polza             | nothing: anyone with the address may send it (`Unsigned`)           |
 | Replicate, OpenAI | HMAC-SHA256 over `id.timestamp.body` (`StandardWebhooks`)           |
 | fal               | Ed25519 over four lines, by a key of its key set (`Ed25519Jwks`)    |
 
-Proved or not, it is a hint alone: the run is asked about before anything is believed.
+Proved or not, it is only a hint: the run is polled before anything is believed.
 """
 
 import base64
@@ -89,7 +89,7 @@ class StandardWebhooks:
 
 
 class Ed25519Jwks:
-    """fal's scheme. Its keys are kept for a day; one that is missing is asked for at most once a
+    """fal's scheme. Its keys are kept for a day; one that is missing is requested at most once a
     minute, so that forged messages cost the provider nothing."""
 
     def __init__(self, fetch_jwks: Callable[[], Any]) -> None:

@@ -18,7 +18,7 @@ MOST_BYTES = 64 * 1024
 
 @csrf_exempt
 def take_hook(request: HttpRequest, provider: str, token: str) -> HttpResponse:
-    """204, also for one that came before; no answer says more than its status."""
+    """204, also for a repeated one; no answer has a body."""
     if request.method == "POST":
         answer = HttpResponse(status=_take(request, provider, token))
     else:

@@ -119,7 +119,7 @@ class _DeadlineSocket:
 
 
 class _FinalResponse(HTTPResponse):
-    """Reads past interim answers, of which http.client knows 100 alone. A change of protocols is
+    """Reads past interim answers, of which http.client knows only 100. A change of protocols is
     final: what follows it is no HTTP, and no request of ours allows it."""
 
     fp: Any
@@ -194,7 +194,7 @@ class NotingAdapter(HTTPAdapter):
 
 
 class Session(requests.Session):
-    """Sees no redirect: even when told not to follow, requests would read its body without end."""
+    """Sees no redirect: even if it must not follow one, requests reads its body without a limit."""
 
     def get_redirect_target(self, resp: requests.Response) -> None:
         return None

@@ -49,7 +49,7 @@ Origin = tuple[str, str | None, int | None]
 
 
 def ignore_size(size: int) -> None:
-    """For a fetch whose file is not stored."""
+    """For a fetch without a file to store."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Fetch:
     make_room: Callable[[int], object] = ignore_size
 
     def read(self, content: bytes, *, is_whole: bool) -> Got:
-        """`is_whole`: the framing says that this is the file."""
+        """`is_whole`: by the framing, this is the whole file."""
         if is_whole:
             got = read_picture(content)
             if not isinstance(got, Cut):

@@ -1,7 +1,7 @@
 """Reads the raw bytes of one answer strictly, by RFC 9112, a second time after the HTTP library.
 
     parse   what was framed, whether exactly, and whether the connection may serve again
-    salvage the one whole JSON object in an answer of status 2xx whose framing is wrong
+    salvage the one whole JSON object in an answer of status 2xx with wrong framing
 
 Only a complete JSON object counts: a cut number or id never ends with the closing brace.
 """
@@ -138,7 +138,7 @@ def salvage(message: Message) -> bytes | None:
 
 
 def declared_body(message: Message) -> bytes:
-    """What the framing says is the body, decoded as far as it goes."""
+    """The body by the framing, decoded as far as possible."""
     return next(_readings(message))
 
 

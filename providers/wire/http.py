@@ -126,7 +126,7 @@ class Client:
         check_peer: Callable[[str], None] | None = None,
         **request: Any,
     ) -> requests.Response:
-        """Headers read, body not yet. Raises whatever the wire raised."""
+        """Read the headers, not the body. Raises the error of the wire."""
         if not self._is_kept:
             self.session.close()
         self._is_kept = self.wire.connected = False
@@ -150,7 +150,7 @@ class Client:
 
     def received_body(self) -> tuple[bytes, bool]:
         """Of an answer that the library could not read: what came of its body, and whether the
-        framing says that this is all of it."""
+        framing marks it as complete."""
         message = framing.parse(bytes(self.wire.received or b""))
         if message is None:
             return b"", False

@@ -69,7 +69,7 @@ def jpeg_pixels(content: bytes, filler: bytes = b"") -> bytes:
 
 
 def count_scans(content: bytes) -> int:
-    """At least as many as the JPEG has: the marker stands nowhere in the data of a scan."""
+    """At least as many as the JPEG has: the marker never occurs in the data of a scan."""
     return content.count(bytes([0xFF, START_OF_SCAN]))
 
 

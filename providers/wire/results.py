@@ -1,7 +1,7 @@
 """Find the pictures in a provider's answer, however it spells them.
 
 The structure decides. An address or bytes count only under a key that names a result; an address
-under any other key may be a callback, a thumbnail or the input. What cannot be told apart is
+under any other key may be a callback, a thumbnail or the input. What is ambiguous is
 `unread`: something is there, and staff look at it. A picture is never guessed.
 """
 

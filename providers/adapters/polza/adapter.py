@@ -51,7 +51,7 @@ HISTORY = "/v1/history/generations"
 
 class Polza:
     early_id_header = ""
-    """Polza names its run in the body alone."""
+    """Empty: Polza names its run only in the body."""
     caps = Caps(
         kinds=frozenset({"image"}),
         cloud=True,
@@ -129,7 +129,7 @@ class Polza:
     def read_hook(
         self, headers: Mapping[str, str], body: bytes, now: datetime
     ) -> WebhookNotice | None:
-        """Unsigned, as far as the published reference says."""
+        """Unsigned, by the published reference."""
         return Unsigned().verify(headers, body, now)
 
     def submit_url(self, request: PictureRequest) -> str:

@@ -1,6 +1,6 @@
 """Polza's list of what a key ran: `GET /v1/history/generations`, page by page.
 
-Its rows name neither prompt nor `user`. After how long a run stands in it is not documented.
+Its rows name neither prompt nor `user`. After how long a run appears in it is not documented.
 """
 
 import time
