@@ -193,7 +193,8 @@ class CallResult(models.Model):
     """A result of a call (`providers.calls.result_files`). `file` is empty where the provider gave
     an address, and once the result is delivered."""
 
-    call = models.ForeignKey(Call, on_delete=models.CASCADE, related_name="results")
+    # The unique constraint below is an index of it as well.
+    call = models.ForeignKey(Call, on_delete=models.CASCADE, related_name="results", db_index=False)
     position = models.PositiveSmallIntegerField()
     url = models.TextField(blank=True)
     file = models.CharField(max_length=200, blank=True)

@@ -82,7 +82,7 @@ class Migration(migrations.Migration):
                 ('is_encoded', models.BooleanField(default=False)),
                 ('size', models.PositiveBigIntegerField(default=0)),
                 ('sha256', models.CharField(blank=True, max_length=64)),
-                ('call', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='results', to='providers.call')),
+                ('call', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='results', to='providers.call')),
             ],
             options={
                 'indexes': [models.Index(condition=models.Q(('file', ''), _negated=True), fields=['call'], name='call_result_with_file')],

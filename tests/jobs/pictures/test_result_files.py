@@ -87,7 +87,7 @@ def test_the_bytes_are_in_a_file_and_in_no_row(job, is_address):
 
 def test_the_file_is_synced_before_the_transaction_that_names_it(job, monkeypatch):
     depth = len(connection.atomic_blocks)
-    depths, synced = [], []
+    synced = []
     real = os.fsync
 
     def note(descriptor):
@@ -95,11 +95,7 @@ def test_the_file_is_synced_before_the_transaction_that_names_it(job, monkeypatc
         real(descriptor)
 
     monkeypatch.setattr(os, "fsync", note)
-    monkeypatch.setattr(
-        outcomes, "store", lambda *given: (depths.append(depth), storing.store(*given))
-    )
     complete(job)
-    assert depths == [depth]
     assert synced
     assert set(synced) == {depth}
 
@@ -190,10 +186,10 @@ def test_what_cannot_be_decoded_is_kept_as_it_came(job):
 def test_damage_to_a_kept_result_is_found(job):
     complete(job)
     kept().write_bytes(b"other")
-    names = {found.name for found in audit.violations(timezone.now(), deep=True)}
+    names = {found.check for found in audit.violations(timezone.now(), deep=True)}
     assert names == {"picture_file_whole"}
     kept().unlink()
-    names = {found.name for found in audit.violations(timezone.now(), deep=True)}
+    names = {found.check for found in audit.violations(timezone.now(), deep=True)}
     assert names == {"picture_file_there"}
 
 
@@ -201,7 +197,7 @@ def test_a_file_of_a_process_that_died_is_an_orphan_and_a_named_one_is_none(job)
     complete(job)
     lost = kept().with_name(f"{Call.objects.get().pk}-of-the-dead.bin")
     lost.write_bytes(b"x")
-    later = time.time() + 3600
+    later = lost.stat().st_mtime + 1
     assert list(files.orphans(before=later)) == [str(lost.relative_to(media.path_of("x").parent))]
 
 
