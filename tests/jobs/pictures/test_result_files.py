@@ -12,11 +12,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from jobs import outcomes
 from jobs.core.models import Event, Job
+from jobs.engine import incoming
 from jobs.ops import audit, housekeeping
 from jobs.ops.audit import files
-from jobs.pictures import media, storing, unread
+from jobs.pictures import follow, media, storing, unread
 from providers.adapters import run_queries
 from providers.calls import ledger
 from providers.calls.models import Call, CallResult
@@ -50,13 +50,13 @@ def full_disk(monkeypatch):
             raise storing.NoRoom(FULL, len(content))
         real(name, content)
 
-    monkeypatch.setattr(outcomes, "store", store)
+    monkeypatch.setattr(follow, "store", store)
     return times
 
 
 def complete(job: Job, done: Done | None = None) -> Call:
     call = Call.objects.get()
-    outcomes.apply(call, done or made(), timezone.now())
+    incoming.apply(call, done or made(), timezone.now())
     return Call.objects.get()
 
 
@@ -140,12 +140,12 @@ def test_a_full_disk_does_not_lose_a_whole_answer_either(job, full_disk, monkeyp
 
 
 def test_an_answer_that_cannot_be_polled_for_waits_for_room(job, full_disk, monkeypatch):
-    monkeypatch.setattr(outcomes, "can_poll", lambda provider: False)
+    monkeypatch.setattr(follow, "can_poll", lambda provider: False)
     pauses = []
     monkeypatch.setattr(time, "sleep", pauses.append)
     full_disk[0] = 3
     complete(job)
-    assert pauses == [outcomes.STORE_AGAIN] * 3
+    assert pauses == [follow.STORE_AGAIN] * 3
     assert kept().read_bytes() == png()
 
 
@@ -171,7 +171,7 @@ def test_a_full_disk_while_the_newest_answer_is_kept_waits_for_room(job, monkeyp
 def test_the_same_bytes_are_kept_once(job):
     call = complete(job)
     first = kept()
-    outcomes.apply(call, made(), timezone.now())
+    incoming.apply(call, made(), timezone.now())
     assert kept() == first
     assert list(first.parent.iterdir()) == [first]
 
