@@ -56,7 +56,7 @@ def _missing_rules(model: type[Model], enforced: Enforced) -> Iterator[str]:
 def _unknown_words(model: type[Model], column: Field) -> Iterator[Violation]:
     if not column.choices:
         return
-    known = [value for value, _ in column.flatchoices]
+    known = [value for value, _ in column.flatchoices] + [""] * column.blank
     rows = model._default_manager.exclude(**{f"{column.name}__in": known})
     for found in each(rows):
         name = f"{name_of(model)}_{column.name}_known"
