@@ -73,8 +73,9 @@ def check_proxies(**kwargs: object) -> list[CheckMessage]:
         return [
             Warning(
                 "PUBLIC_URL is set, but TRUSTED_PROXIES is not.",
-                hint="Behind a proxy all people look like one to what is bounded by network: say"
-                " how many of your own stand before the site, or 0.",
+                hint="Behind a proxy, everyone seems to come from one network and shares its"
+                " limits. Set TRUSTED_PROXIES to the number of your own proxies in front of the"
+                " site, or 0.",
                 id="counterfoil.W002",
             )
         ]
@@ -158,7 +159,7 @@ def _errors_of(setting: str, offer: registry.Offer) -> list[CheckMessage]:
     if account is None or not offer.model:
         return [
             Error(
-                f"{setting} names {str(offer)!r}, which is no provider:model pair.",
+                f"{setting} lists {str(offer)!r}, which is not a known provider:model pair.",
                 hint=f"Known providers: {', '.join(registry.known_names())}.",
                 id="counterfoil.E004",
             )

@@ -31,7 +31,7 @@ def to_ascii_host(name: str, host: str) -> str:
     try:
         return parse_host(host, inner=True)
     except ValueError as exc:
-        raise ImproperlyConfigured(f"{name} has a host that nobody can reach: {exc}") from None
+        raise ImproperlyConfigured(f"{name} has an invalid host: {exc}") from None
 
 
 def read_site_url(name: str, help: str | Help = "") -> str:
@@ -46,7 +46,7 @@ def read_site_url(name: str, help: str | Help = "") -> str:
             f"{name} must be an address without a path, such as https://studio.example.org"
         )
     if _is_nowhere(address.host):
-        raise ImproperlyConfigured(f"{name}: nobody can open {address.origin}")
+        raise ImproperlyConfigured(f"{name}: no browser can open {address.origin}")
     return address.origin
 
 
@@ -55,7 +55,9 @@ def read_origins(name: str, help: str | Help = "") -> list[str]:
     define(name, "list of origins", "", help)
     found = [_parse(name, word, WEB, inner=True) for word in read_words(name)]
     if not all(map(_is_origin, found)):
-        raise ImproperlyConfigured(f"{name} must be origins such as https://host:port")
+        raise ImproperlyConfigured(
+            f"{name} must list origins such as https://host:port, without a path"
+        )
     return list(dict.fromkeys(address.origin for address in found))
 
 

@@ -33,6 +33,6 @@ def read_addresses(name: str, help: str | Help = "") -> list[str]:
             validate_email(address)
         except ValidationError:
             raise ImproperlyConfigured(
-                f"{name}: {shown(address)} is no address of e-mail"
+                f"{name}: {shown(address)} is not an email address"
             ) from None
     return addresses

@@ -27,7 +27,9 @@ def read_prices(name: str, default: str, help: str | Help = "") -> dict[str, tup
     for entry in read_words(name, default):
         model, equals, price = entry.rpartition("=")
         if not equals or ":" not in model:
-            raise ImproperlyConfigured(f"{name}: {shown(entry)} is not provider:model=5.00 RUB")
+            raise ImproperlyConfigured(
+                f"{name}: {shown(entry)} must look like provider:model=5.00 RUB"
+            )
         if model.strip() in prices:
             raise ImproperlyConfigured(f"{name} names {model.strip()} twice")
         prices[model.strip()] = _price(name, price.strip())

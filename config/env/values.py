@@ -38,9 +38,9 @@ def read_text(name: str, path: Path) -> str:
             f"{name}: cannot read {shown(str(path))}: {exc.strerror}"
         ) from exc
     except UnicodeDecodeError:
-        raise ImproperlyConfigured(f"{name}: {shown(str(path))} is no text in UTF-8") from None
+        raise ImproperlyConfigured(f"{name}: {shown(str(path))} is not valid UTF-8") from None
     if "\0" in text:
-        raise ImproperlyConfigured(f"{name}: {shown(str(path))} is no text")
+        raise ImproperlyConfigured(f"{name}: {shown(str(path))} is not text")
     return text
 
 

@@ -77,8 +77,8 @@ def test_the_poll_does_not_repeat_it(client):
 
 def test_a_newcomer_is_told_how_it_goes(client):
     shown = text_of(client.get("/"))
-    assert "Say what should be in the picture and choose its shape." in shown
-    assert "A visitor's pictures belong to this browser" in shown
+    assert "Describe the picture and choose its shape." in shown
+    assert "only this browser can show your pictures" in shown
 
 
 def test_whoever_has_a_job_is_told_no_more(ana_client, account, now):
