@@ -1,5 +1,5 @@
-"""Jobs, calls and grants for staff: to be read, with what staff may do about each (`decisions`,
-`jobs.staff.views.staff`), and the entries that this leaves."""
+"""Jobs, calls, gates and grants for staff: read only, with links to the actions that the reader may
+take (`jobs.staff.actions`), and with the entries of past actions."""
 
 import uuid
 from collections.abc import Callable
@@ -22,11 +22,11 @@ from django_q.models import Schedule
 from jobs.core import leases
 from jobs.core.models import Deed, Event, Job, Picture, StaffAction, Stage
 from jobs.core.states import JobState
-from jobs.staff import decisions
-from jobs.staff.views import gates as gate_desks
-from jobs.staff.views import staff as desks
-from jobs.staff.views.attach import attach
-from jobs.staff.views.deliver import deliver, kept_file
+from jobs.staff.actions import attach, check, deliver, give_back, resume_job
+from jobs.staff.actions import grant as grants
+from jobs.staff.actions.available import available_actions
+from jobs.staff.actions.base import Decision, Refused
+from jobs.staff.actions.page import MOST_AT_ONCE
 from providers import admin as providers_admin
 from providers.calls.models import Call, Gate
 from providers.staff_lists import ChoiceFilter, ReadOnlyAdmin, ReadOnlyInline, uuids_from
@@ -88,11 +88,10 @@ class StaffActionInline(ReadOnlyInline):
     ordering = ("pk",)
 
 
-class WithDoors(admin.ModelAdmin):
-    """Its page leads to the decisions that its reader may take about the row as it stands."""
+class WithActions(admin.ModelAdmin):
+    """The page of a row links to the actions that its reader may take about it."""
 
-    change_form_template = "admin/doors.html"
-    doors: "staticmethod[[HttpRequest, Any], list[tuple[str, str]]]"
+    change_form_template = "admin/with_actions.html"
 
     def change_view(
         self,
@@ -102,12 +101,12 @@ class WithDoors(admin.ModelAdmin):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         row = self.get_object(request, object_id)
-        doors = self.doors(request, row) if row else []
-        return super().change_view(request, object_id, form_url, {"doors": doors})
+        actions = available_actions(request, row) if row else []
+        return super().change_view(request, object_id, form_url, {"staff_actions": actions})
 
 
 @admin.register(Job)
-class JobAdmin(WithDoors, ReadOnlyAdmin):
+class JobAdmin(WithActions, ReadOnlyAdmin):
     list_display = ("id", "kind", "state", "reason", "account_id", "attempt_id", "offer",
                     "earlier_try", "unwanted_at", "result_deleted_at", "created_at",
                     "ended_at")  # fmt: skip
@@ -145,51 +144,43 @@ class JobAdmin(WithDoors, ReadOnlyAdmin):
             found |= Q(pk__range=between)
         return queryset.filter(found), False
 
-    @admin.action(description=_("Resume what was set aside"), permissions=["resume"])
+    @admin.action(description=_("Resume stages that were set aside"), permissions=["resume"])
     def resume(self, request: HttpRequest, queryset: QuerySet) -> HttpResponse | None:
-        return _lay_before(self, request, queryset, name="resume", param="job")
+        return _open_page(self, request, queryset, name="resume", param="job")
 
     def has_resume_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm(desks.RESUME)
-
-    doors = staticmethod(desks.doors_of_job)
+        return request.user.has_perm(resume_job.PERMISSION)
 
     def get_urls(self):
-        return [path("resume/", _door(desks.resume), name="resume"), *super().get_urls()]
+        return [path("resume/", _guard(resume_job.page), name="resume"), *super().get_urls()]
 
 
 @admin.register(Call)
-class CallAdmin(WithDoors, providers_admin.CallAdmin):
+class CallAdmin(WithActions, providers_admin.CallAdmin):
     inlines = (StaffActionInline,)
     actions = ("check_now",)
 
     @admin.action(description=_("Check now"), permissions=["check"])
     def check_now(self, request: HttpRequest, queryset: QuerySet) -> HttpResponse | None:
-        return _lay_before(self, request, queryset, name="check_now", param="call")
+        return _open_page(self, request, queryset, name="check_now", param="call")
 
     def has_check_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm(desks.CHECK)
-
-    doors = staticmethod(desks.doors_of)
+        return request.user.has_perm(check.PERMISSION)
 
     def get_urls(self):
         return [
-            path("check-now/", _door(desks.check_now), name="check_now"),
-            path("<int:pk>/give-back/", _door(desks.give_back), name="give_back"),
-            path("<int:pk>/attach/", _door(attach), name="attach"),
-            path("<int:pk>/deliver/", _door(deliver), name="deliver"),
-            path("<int:pk>/kept/<int:kept>/", _door(kept_file), name="kept_file"),
+            path("check-now/", _guard(check.page), name="check_now"),
+            path("<int:pk>/give-back/", _guard(give_back.page), name="give_back"),
+            path("<int:pk>/attach/", _guard(attach.page), name="attach"),
+            path("<int:pk>/deliver/", _guard(deliver.page), name="deliver"),
+            path("<int:pk>/kept/<int:kept>/", _guard(deliver.kept_file), name="kept_file"),
             *super().get_urls(),
         ]
 
 
 @admin.register(Gate)
-class GateAdmin(WithDoors, providers_admin.GateAdmin):
-    """Opened on the page that asks for a reason, as from the dashboard."""
-
+class GateAdmin(WithActions, providers_admin.GateAdmin):
     inlines = (StaffActionInline,)
-
-    doors = staticmethod(gate_desks.doors_of_gate)
 
 
 class GrantForm(forms.ModelForm):
@@ -203,14 +194,14 @@ class GrantForm(forms.ModelForm):
         said = super().clean() or {}
         account, day = said.get("account"), said.get("day")
         if account and account.closed_at:
-            self.add_error("account", _("This account is closed: nothing is reserved on it."))
+            self.add_error("account", _("This account is closed and can use no slots."))
         if day and day < utc_day(timezone.now()):
             self.add_error("day", _("This day is over: nothing is reserved on it."))
         return said
 
 
 @admin.register(Grant)
-class GrantAdmin(WithDoors, quotas_admin.GrantAdmin):
+class GrantAdmin(WithActions, quotas_admin.GrantAdmin):
     """Given by its form, taken back on a page that asks for a reason."""
 
     form = GrantForm
@@ -223,7 +214,7 @@ class GrantAdmin(WithDoors, quotas_admin.GrantAdmin):
     ) -> HttpResponse:
         try:
             return super().add_view(request, form_url, extra_context)
-        except decisions.Refused as refusal:
+        except Refused as refusal:
             self.message_user(request, str(refusal), messages.WARNING)
             return redirect("admin:quotas_grant_changelist")
 
@@ -233,16 +224,14 @@ class GrantAdmin(WithDoors, quotas_admin.GrantAdmin):
 
     def save_model(self, request: HttpRequest, obj: Grant, form: Any, change: bool) -> None:
         obj.form_key = form.cleaned_data["key"]
-        said = decisions.Decision(cast(User, request.user), obj.reason, timezone.now())
-        decisions.grant(obj, said)
+        decision = Decision(cast(User, request.user), obj.reason, timezone.now())
+        grants.run_grant(obj, decision)
 
     def has_delete_permission(self, request: HttpRequest, obj: Grant | None = None) -> bool:
         return False
 
-    doors = staticmethod(desks.doors_of_grant)
-
     def get_urls(self):
-        revoke = path("<int:pk>/take-back/", _door(desks.revoke), name="revoke")
+        revoke = path("<int:pk>/take-back/", _guard(grants.revoke_page), name="revoke")
         return [revoke, *super().get_urls()]
 
 
@@ -274,18 +263,18 @@ def _link_to_job(job_id: uuid.UUID | None) -> str | None:
     return format_html('<a href="{}">{}</a>', address, str(job_id)[:8])
 
 
-def _lay_before(
-    desk: admin.ModelAdmin, request: HttpRequest, rows: QuerySet, *, name: str, param: str
+def _open_page(
+    model_admin: admin.ModelAdmin, request: HttpRequest, rows: QuerySet, *, name: str, param: str
 ) -> HttpResponse | None:
-    """To the page that asks for a reason, with the chosen rows in its address."""
-    most = desks.MOST_AT_ONCE
+    """Go to the action's page, with the chosen rows in its address."""
+    most = MOST_AT_ONCE
     chosen = list(rows.order_by("pk").values_list("pk", flat=True)[: most + 1])
     if len(chosen) > most:
         said = _("At most %(count)s at once.") % {"count": most}
-        desk.message_user(request, said, messages.WARNING)
+        model_admin.message_user(request, said, messages.WARNING)
         return None
     return redirect(f"{reverse(f'admin:{name}')}?{urlencode({param: chosen}, doseq=True)}")
 
 
-def _door(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def _guard(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     return admin.site.admin_view(view)

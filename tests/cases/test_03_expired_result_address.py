@@ -9,7 +9,8 @@ from jobs.core.models import Stage
 from jobs.engine import incoming
 from jobs.ops import audit
 from jobs.pictures import saving
-from jobs.staff import decisions
+from jobs.staff.actions import check
+from jobs.staff.actions.base import Decision
 from providers.calls import result_files
 from providers.calls.models import Call
 from providers.calls.outcomes import Artifact, Cause, Done, NoAnswer, Running
@@ -122,8 +123,8 @@ def test_check_now_saves_a_result_that_was_given_up(made, fake, host, clock, set
 
 
 def check_now(user):
-    decision = decisions.Decision(user, "it should be there", timezone.now())
-    decisions.check_now([Call.objects.get().pk], decision)
+    decision = Decision(user, "it should be there", timezone.now())
+    check.run([Call.objects.get().pk], decision)
 
 
 @pytest.mark.parametrize(

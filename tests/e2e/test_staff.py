@@ -185,7 +185,7 @@ def test_a_look_brings_what_was_made_after_all(site, page, staff, script):
         desk.get_by_label("Action:").select_option("check_now")
         desk.get_by_role("button", name="Go").click()
         confirm(desk, "Check now")
-    expect_told(desk, "1 call is asked about.")
+    expect_told(desk, "Checking 1 call.")
     come_back_until(site, page, "Ready")
     expect(page.locator("main")).to_contain_text("this picture took none")
     expect_quota(page, "3 of 3 slots left today")
@@ -267,7 +267,7 @@ def test_a_paused_provider_and_a_stage_set_aside_wait_for_staff(site, page, staf
         desk.get_by_role("button", name="Go").click()
         expect_state(page, "Queued")
         confirm(desk, "Resume")
-    expect_told(desk, "1 job goes on.")
+    expect_told(desk, "Resumed 1 job.")
     expect_state(page, "Ready")
     desk.goto("/admin/jobs/staffaction/")
     for number, words in enumerate(("set going again", "requests let in", "provider paused")):
@@ -299,7 +299,7 @@ def test_what_the_state_forbids_has_no_form(page, staff):
     for what in ("Give the slot back", "Attach the provider's id"):
         expect(desk.get_by_role("link", name=what)).not_to_be_attached()
     desk.goto(desk.url.replace("/change/", "/give-back/"))
-    expect(desk.locator(".errornote")).to_have_text("What became of it is known: succeeded.")
+    expect(desk.locator(".errornote")).to_have_text("The outcome of this call is known: succeeded.")
     expect(desk.get_by_label("Reason:")).not_to_be_attached()
     desk.get_by_role("main").get_by_role("link", name="Back").click()
     desk.wait_for_url("**/change/")

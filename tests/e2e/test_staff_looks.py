@@ -33,8 +33,8 @@ def test_page_of_a_decision_as_it_comes_and_with_its_errors(page, decision):
     page.goto(page.url.replace("/change/", decision))
     faults = faults_in_all_looks(page)
     assert not is_too_wide(page)
-    page.locator("form#decide").evaluate("form => { form.noValidate = true; form.submit(); }")
-    page.locator("#decide .errorlist").first.wait_for()
+    page.locator("form#staff-action").evaluate("form => { form.noValidate = true; form.submit(); }")
+    page.locator("#staff-action .errorlist").first.wait_for()
     assert faults + faults_in_all_looks(page) == []
     assert not is_too_wide(page)
 
@@ -45,6 +45,6 @@ def test_several_calls_are_a_table_that_scrolls_in_itself(page):
         box.check()
     page.get_by_label("Action:").select_option("check_now")
     page.get_by_role("button", name="Go").click()
-    expect(page.locator(".decide-known tr").nth(2)).to_be_visible()
+    expect(page.locator(".action-facts tr").nth(2)).to_be_visible()
     assert faults_in_all_looks(page) == []
     assert not is_too_wide(page)

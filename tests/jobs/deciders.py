@@ -26,7 +26,11 @@ from jobs.core.models import Event, StaffAction, Stage
 from jobs.engine import incoming
 from jobs.ops import audit
 from jobs.processes import ticker
-from jobs.staff.decisions import Decision, Refused, attach, check_now, give_back, resume
+from jobs.staff.actions.attach import run as attach
+from jobs.staff.actions.base import Decision, Refused
+from jobs.staff.actions.check import run as check_now
+from jobs.staff.actions.give_back import run as give_back
+from jobs.staff.actions.resume_job import run as resume
 from providers.calls.models import Call
 from providers.calls.outcomes import Artifact, Done
 from quotas.accounts import account_named, ensure_saved

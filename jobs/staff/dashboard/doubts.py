@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from jobs.core.models import Job, Stage
-from jobs.staff import action_guards, decisions
+from jobs.staff.actions import attach, check, give_back
 from providers.calls.models import Call
 
 MOST = 50
@@ -41,7 +41,7 @@ def doubts(now: datetime) -> list[Doubt]:
     calls = calls_in_doubt(now)
     if not calls:
         return []
-    jobs, why_unchecked = jobs_of(calls), decisions.refusals_to_check(calls, now)
+    jobs, why_unchecked = jobs_of(calls), check.why_not_each(calls, now)
     return [_doubt(call, jobs, why_unchecked[call.pk], now) for call in calls]
 
 
@@ -52,6 +52,6 @@ def _doubt(call: Call, jobs: dict[str, Job], why_unchecked: str, now: datetime) 
         job=job,
         age=now - call.sent_at,
         can_be_checked=not why_unchecked,
-        can_be_given_back=not action_guards.why_not_given_back(call, job, now),
-        can_be_attached=not action_guards.why_not_attached(call, job),
+        can_be_given_back=not give_back.why_not(call, job, now),
+        can_be_attached=not attach.why_not(call, job),
     )

@@ -11,27 +11,16 @@ from django.utils.translation import gettext as _
 
 from jobs.staff.dashboard.figures import Flight
 from jobs.staff.dashboard.smoke_tests import Tested, tested_of
-from jobs.staff.dashboard.words import why_in_words
+from jobs.words.gates import GateState, describe_gate, reason_in_words
 from providers.adapters.registry import Offer, fallback_offers, known_names, offers
 from providers.calls.durations import Recent, Usual, recent_of
 from providers.calls.models import Call, Gate, SmokeTest
 from providers.calls.money import NOTHING, Spend
 from providers.calls.states import CallState
-from providers.routing.gates import STAFF, WHOLE
+from providers.routing.gates import WHOLE
 
 ERRORS_OF = timedelta(hours=24)
 WENT_WELL = (CallState.ACCEPTED, CallState.SUCCEEDED)
-
-
-@dataclass(frozen=True)
-class State:
-    """`tone` is one of up, failing, paused, unused."""
-
-    tone: str
-    word: str
-    why: str = ""
-    since: datetime | None = None
-    is_by_staff: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,8 +58,8 @@ class Answers:
 @dataclass(frozen=True)
 class Standing:
     name: str
-    state: State
-    shut_models: tuple[tuple[str, State], ...]
+    state: GateState
+    shut_models: tuple[tuple[str, GateState], ...]
     last_success_at: datetime | None
     amounts: tuple[Amount, ...]
     flight: Flight
@@ -131,7 +120,9 @@ def _standing(name: str, rows: Rows, now: datetime) -> Standing:
     gates = rows.gates.get(name, {})
     recent = {offer.model: seen for offer, seen in rows.recent.items() if offer.provider == name}
     seen = [each.last_at for each in recent.values() if each.last_at]
-    shut = [(model, state_of(gate, now)) for model, gate in sorted(gates.items()) if model != WHOLE]
+    shut = [
+        (model, describe_gate(gate, now)) for model, gate in sorted(gates.items()) if model != WHOLE
+    ]
     shut = [(model, state) for model, state in shut if state.tone == "paused"]
     return Standing(
         name=name,
@@ -146,25 +137,13 @@ def _standing(name: str, rows: Rows, now: datetime) -> Standing:
     )
 
 
-def _whole(gate: Gate | None, *, is_used: bool, is_failing: bool, now: datetime) -> State:
-    state = state_of(gate, now)
+def _whole(gate: Gate | None, *, is_used: bool, is_failing: bool, now: datetime) -> GateState:
+    state = describe_gate(gate, now)
     if state.tone != "up":
         return state
     if is_failing:
-        return State("failing", _("Failing"))
-    return state if is_used else State("unused", _("No model of it is offered"))
-
-
-def state_of(gate: Gate | None, now: datetime) -> State:
-    if gate is None or gate.shut_until is None:
-        return State("up", _("Up"))
-    if gate.why == STAFF:
-        return State("paused", _("Paused by staff"), since=gate.since, is_by_staff=True)
-    if now < gate.shut_until:
-        word = _("Paused until %(time)s UTC") % {"time": f"{gate.shut_until:%d %b %H:%M:%S}"}
-    else:
-        word = _("One request is let in to see")
-    return State("paused", word, why_in_words(gate.why), gate.since)
+        return GateState("failing", _("Some models paused"))
+    return state if is_used else GateState("unused", _("Not in use"))
 
 
 def _amounts(name: str, spends: dict[str, Spend]) -> tuple[Amount, ...]:
@@ -179,6 +158,6 @@ def _amounts(name: str, spends: dict[str, Spend]) -> tuple[Amount, ...]:
 
 
 def _answers(calls: dict[str, int]) -> Answers:
-    errors = [(why_in_words(why), count) for why, count in calls.items() if why]
+    errors = [(reason_in_words(why), count) for why, count in calls.items() if why]
     errors.sort(key=lambda error: (-error[1], error[0]))
     return Answers(sent=sum(calls.values()), errors=tuple(errors))

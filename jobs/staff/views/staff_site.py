@@ -11,7 +11,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils.translation import gettext_lazy as _
 
-from jobs.staff.views import dashboard, gates
+from jobs.staff.actions import provider_gate
+from jobs.staff.views import dashboard
 from jobs.web.htmx import wants_part
 
 UNANSWERABLE = (ValueError, OverflowError, DataError, FieldDoesNotExist)
@@ -26,12 +27,12 @@ class StaffSite(admin.AdminSite):
             path("dashboard/", self._look(dashboard.board), name="dashboard"),
             path(
                 "dashboard/<str:provider>/pause/",
-                self.admin_view(gates.pause),
+                self.admin_view(provider_gate.pause_page),
                 name="pause_provider",
             ),
             path(
                 "dashboard/<str:provider>/resume/",
-                self.admin_view(gates.let_in),
+                self.admin_view(provider_gate.resume_page),
                 name="resume_provider",
             ),
             *super().get_urls(),

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from jobs.staff.decisions import Decision
+from jobs.staff.actions.base import Decision
 
 HOUR = timedelta(hours=1)
 REASON = "ana asked by phone"

@@ -6,8 +6,8 @@ import pytest
 from django.db import transaction
 
 from jobs.core.models import StaffAction
-from jobs.staff import decisions as staff_services
-from jobs.staff.decisions import Decision, Refused
+from jobs.staff.actions import provider_gate
+from jobs.staff.actions.base import Decision, Refused
 from providers.calls import ledger
 from providers.calls.models import Call, Gate
 from providers.routing import gates
@@ -83,7 +83,7 @@ def test_what_is_so_already_has_no_form_and_no_second_entry(staff_client, now, p
 
 
 @pytest.mark.parametrize(
-    ("decide", "step"), [(staff_services.pause, "pause"), (staff_services.let_in, "let_in")]
+    ("decide", "step"), [(provider_gate.run_pause, "pause"), (provider_gate.run_resume, "let_in")]
 )
 def test_who_comes_second_in_the_same_moment_is_refused(staff, now, monkeypatch, decide, step):
     """Both had seen it open for the decision."""

@@ -47,7 +47,7 @@ def test_errors_are_counted_by_kind_within_a_day(account, now):
     rows.ready(account, now)
     answers = standing_of("sandbox", now).answers
     assert answers.sent == 5
-    assert answers.errors == (("its own failure", 3), ("prompt refused", 1))
+    assert answers.errors == (("provider error", 3), ("prompt refused", 1))
     assert answers.error_percent == 80
 
 
@@ -63,7 +63,7 @@ def test_a_request_that_was_lost_and_found_is_no_error(account, now):
     [
         ({"paused_until": MINUTE}, "paused", "Paused until 14 Mar 12:01:00 UTC"),
         ({"exhausted_until": MINUTE}, "paused", "Paused until 14 Mar 12:01:00 UTC"),
-        ({"paused_until": -MINUTE}, "paused", "One request is let in to see"),
+        ({"paused_until": -MINUTE}, "paused", "Next request is a trial"),
     ],
 )
 def test_a_shut_gate_says_until_when_and_why(now, columns, tone, word):

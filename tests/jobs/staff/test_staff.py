@@ -12,7 +12,10 @@ from jobs.engine.recovery import follow
 from jobs.ops import audit
 from jobs.pictures.panels import panel_of
 from jobs.processes.ticker import Ticker
-from jobs.staff.decisions import Decision, Refused, attach, check_now, give_back
+from jobs.staff.actions.attach import run as attach
+from jobs.staff.actions.base import Decision, Refused
+from jobs.staff.actions.check import run as check_now
+from jobs.staff.actions.give_back import run as give_back
 from providers.calls.models import Call
 from providers.calls.outcomes import Accepted, Cause, Failed, Listing, Rejected, Run, Unknown
 from providers.webhooks import store as hooks
@@ -83,10 +86,10 @@ class TestGiveBack:
         [
             (rows.sending, "It is being sent"),
             (rows.generating, "It is not in doubt"),
-            (rows.saving, "What became of it is known: succeeded."),
-            (rows.ready, "What became of it is known: succeeded."),
-            (rows.failed, "What became of it is known: rejected."),
-            (rows.failed_billed, "What became of it is known: failed."),
+            (rows.saving, "The outcome of this call is known: succeeded."),
+            (rows.ready, "The outcome of this call is known: succeeded."),
+            (rows.failed, "The outcome of this call is known: rejected."),
+            (rows.failed_billed, "The outcome of this call is known: failed."),
             (rows.not_confirmed, "given up at the end of its retention"),
         ],
     )
@@ -264,7 +267,7 @@ class TestAttach:
         taken = rows.call_of(other).reference
         answers = iter(["", "It is taken."])
         monkeypatch.setattr(
-            "jobs.staff.decisions.why_not_taken", lambda call, reference: next(answers)
+            "jobs.staff.actions.attach.why_not_this_id", lambda call, reference: next(answers)
         )
         with pytest.raises(Refused, match="It is taken"):
             attach(rows.call_of(job).pk, taken, decision)

@@ -7,7 +7,12 @@ from django.db import IntegrityError
 
 from jobs.core.models import Deed, StaffAction
 from jobs.ops import audit
-from jobs.staff.decisions import Refused, attach, check_now, give_back, grant, revoke
+from jobs.staff.actions.attach import run as attach
+from jobs.staff.actions.base import Refused
+from jobs.staff.actions.check import run as check_now
+from jobs.staff.actions.give_back import run as give_back
+from jobs.staff.actions.grant import run_grant as grant
+from jobs.staff.actions.grant import run_revoke as revoke
 from quotas.models import Grant
 from tests import rows
 from tests.jobs.staff.conftest import HOUR, REASON

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from jobs.core.models import Job, StaffAction
-from jobs.staff.views.staff import MOST_AT_ONCE
+from jobs.staff.actions.page import MOST_AT_ONCE
 from providers.calls.models import Call
 from quotas.ledger import balance_of
 from quotas.models import Grant
@@ -116,7 +116,7 @@ def test_a_call_that_is_no_jobs_has_its_pages(staff_client, overdue, lost):
     Call.objects.filter(pk=lost.pk).update(work="image:2")
     assert doors_on(staff_client, overdue) == {"check_now"}
     assert doors_on(staff_client, lost) == set()
-    assert "It belongs to no job." in text_of(staff_client.get(door("give_back", lost)))
+    assert "This call belongs to no job." in text_of(staff_client.get(door("give_back", lost)))
     staff_client.post(door("check_now", overdue), {"reason": "to see"})
     assert StaffAction.objects.get().job is None
 
@@ -129,7 +129,7 @@ def test_page_says_what_will_happen(staff_client, lost):
         "counts as possibly charged: 5.00 RUB",
         "looked at as before, until 15 Mar 12:00:01 UTC",
         "delivered and takes no slot",
-        "This cannot be taken back.",
+        "You cannot undo this.",
     ):
         assert part in text
 
@@ -195,7 +195,7 @@ def test_an_id_of_another_call_is_refused_and_the_form_kept(staff_client, lost, 
 
 def test_a_call_is_looked_at_now(staff_client, overdue):
     response = staff_client.post(door("check_now", overdue), {"reason": "by phone"}, follow=True)
-    assert "1 call is asked about." in text_of(response)
+    assert "Checking 1 call." in text_of(response)
     assert Call.objects.get().poll_at == timezone.now()
 
 
@@ -206,13 +206,13 @@ def test_several_chosen_in_the_list_are_looked_at_now(staff_client, account, now
     asked = staff_client.post(LIST, fields)
     assert text_of(staff_client.get(asked["Location"])).count("accepted, in doubt") == 2
     told = staff_client.post(asked["Location"], {"reason": "by phone"}, follow=True)
-    assert "2 calls are asked about." in text_of(told)
+    assert "Checking 2 calls." in text_of(told)
     looked_at = Call.objects.filter(poll_at=now + HOUR).order_by("pk")
     assert [call.pk for call in looked_at] == [call.pk for call in calls[:2]]
 
 
 def test_too_many_at_once_are_refused(staff_client, account, now, monkeypatch):
-    monkeypatch.setattr("jobs.staff.views.staff.MOST_AT_ONCE", 1)
+    monkeypatch.setattr("jobs.staff.admin.MOST_AT_ONCE", 1)
     calls = [rows.call_of(rows.overdue(account, now)) for _ in range(2)]
     fields = {"action": "check_now", "_selected_action": [call.pk for call in calls]}
     assert "At most 1 at once." in text_of(staff_client.post(LIST, fields, follow=True))
@@ -229,7 +229,7 @@ def test_nothing_chosen_is_said(staff_client, query):
 @pytest.mark.parametrize(
     ("name", "make", "words"),
     [
-        ("give_back", rows.ready, "What became of it is known: succeeded."),
+        ("give_back", rows.ready, "The outcome of this call is known: succeeded."),
         ("attach", rows.overdue, "It has an id of the provider"),
         ("check_now", rows.failed, "nothing can be asked"),
     ],

@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from jobs.core import leases
 from jobs.core.models import Job, StaffAction
-from jobs.staff.decisions import Decision, Refused, resume
+from jobs.staff.actions.base import Decision, Refused
+from jobs.staff.actions.resume_job import run as resume
 from quotas.models import Grant
 from tests import rows, working
 from tests.jobs.conftest import text_of
@@ -98,7 +99,7 @@ def test_a_jobs_page_leads_there_and_tells_of_it_afterwards(staff_client, job):
     page = reverse("admin:jobs_job_change", args=[job.pk])
     assert door(job) in staff_client.get(page).content.decode()
     told = staff_client.post(door(job), REASON, follow=True)
-    assert "1 job goes on." in text_of(told)
+    assert "Resumed 1 job." in text_of(told)
     assert REASON["reason"] in text_of(told)
     assert door(job) not in told.content.decode()
     assert not is_aside(job)
@@ -109,13 +110,13 @@ def test_several_chosen_in_the_list_go_on(staff_client, account, now):
     asked = choose(staff_client, *jobs)
     assert all(is_aside(job) for job in jobs)
     told = staff_client.post(asked["Location"], REASON, follow=True)
-    assert "2 jobs go on." in text_of(told)
+    assert "Resumed 2 jobs." in text_of(told)
     assert not any(is_aside(job) for job in jobs)
     assert StaffAction.objects.filter(deed="resume").count() == 2
 
 
 def test_too_many_at_once_are_refused(staff_client, account, now, monkeypatch):
-    monkeypatch.setattr("jobs.staff.views.staff.MOST_AT_ONCE", 1)
+    monkeypatch.setattr("jobs.staff.admin.MOST_AT_ONCE", 1)
     chosen = choose(staff_client, *(rows.set_aside(account, now) for _ in range(2)))
     assert "At most 1 at once." in text_of(staff_client.get(chosen["Location"]))
 
@@ -129,7 +130,7 @@ def test_nothing_chosen_is_said(staff_client, query):
 
 def test_what_rests_no_more_is_said_in_the_place_of_the_form(staff_client, account, now):
     answer = staff_client.get(door(rows.ready(account, now)))
-    assert "Nothing of it is set aside." in text_of(answer)
+    assert "No stage of this job is set aside." in text_of(answer)
     assert 'name="reason"' not in answer.content.decode()
 
 

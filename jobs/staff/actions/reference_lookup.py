@@ -16,10 +16,7 @@ from django.utils.translation import gettext as _
 from jobs import poll_answers
 from jobs.engine import webhook_references
 from jobs.engine.webhook_references import ConfirmedRun
-from jobs.processes import ticker
-from jobs.staff import decisions
-from jobs.staff.action_previews import Table, moment
-from jobs.staff.decisions import Decision, Refused
+from jobs.staff.actions.tables import Table, moment
 from providers import recovery
 from providers.adapters.registry import is_known
 from providers.adapters.run_queries import list_runs
@@ -107,16 +104,6 @@ def words_of(seen: ReferenceLookup) -> str:
         case ConfirmedRun(_, Running(status)):
             return _("running: %(status)s") % {"status": _shown(status) or "–"}
     return _("not confirmed")
-
-
-def attach(call: Call, seen: ReferenceLookup, decision: Decision) -> None:
-    """The id first, then at once what became of its run."""
-    refused = why_not(call, seen)
-    if refused or not isinstance(seen.answer, ConfirmedRun):
-        raise Refused(refused)
-    decisions.attach(call.pk, seen.reference, decision, provider_said=words_of(seen))
-    attached = Call.objects.get(pk=call.pk)
-    ticker.follow_poll(attached, seen.answer.answer, decision.now)
 
 
 def _in_list(call: Call, reference: str, now: datetime) -> Run | None:
