@@ -1,4 +1,4 @@
-"""The call ledger for staff. Its rows are evidence: to be read, never edited."""
+"""The call ledger for staff. Its rows are evidence, so they are read only."""
 
 from decimal import Decimal
 from typing import TYPE_CHECKING, cast
@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
 
+from config.admin_base import ChoiceFilter, ReadOnlyAdmin
 from providers.adapters.registry import known_names
 from providers.calls import money
 from providers.calls.models import Call, CallQuerySet, Gate, SmokeTest
@@ -18,7 +19,6 @@ from providers.calls.money import Spend, format_amount
 from providers.calls.reasons import Reason
 from providers.calls.states import CallState
 from providers.routing import gates
-from providers.staff_lists import ChoiceFilter, ReadOnlyAdmin
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -60,7 +60,7 @@ BY_TIME = ("state__exact", "provider")
 
 
 class CallAdmin(ReadOnlyAdmin):
-    """Registered with what staff may decide about a call, which takes more than this room knows."""
+    """Registered in `jobs.staff.admin`, which adds the staff actions."""
 
     list_display = ("id", "work", "provider", "model", "state", "why", "reference",
                     "shown_cost", "shown_estimate", "sent_at", "ended_at")  # fmt: skip
@@ -132,10 +132,10 @@ def _money_column(name: str, title: "StrPromise", spends: dict[str, dict[str, Sp
 
 
 class GateAdmin(ReadOnlyAdmin):
-    """The state of each provider, and its money; a whole provider has the row without a model.
-    Registered with what staff may decide about it."""
+    """The state of each provider and its money. The row without a model is the whole provider.
+    Registered in `jobs.staff.admin`, which adds the staff actions."""
 
-    list_display = ("provider", "model", "stands", "why", "since", "polls", "cap")
+    list_display = ("provider", "model", "status", "why", "since", "polls", "cap")
     ordering = ("provider", "model")
 
     class Media:
@@ -147,15 +147,15 @@ class GateAdmin(ReadOnlyAdmin):
         columns = [_money_column(name, title, spends) for name, title in MONEY.items()]
         return [*self.list_display, *columns]
 
-    @admin.display(description=_("stands"))
-    def stands(self, gate: Gate) -> str:
+    @admin.display(description=_("status"))
+    def status(self, gate: Gate) -> str:
         if gate.shut_until is None:
             return str(_("open"))
         if gate.why == gates.STAFF:
-            return str(_("shut by staff"))
+            return str(_("paused by staff"))
         if timezone.now() < gate.shut_until:
-            return _("shut until %(time)s UTC") % {"time": f"{gate.shut_until:%d %b %H:%M:%S}"}
-        return str(_("one request is let in to see"))
+            return _("paused until %(time)s UTC") % {"time": f"{gate.shut_until:%d %b %H:%M:%S}"}
+        return str(_("next request is a trial"))
 
     @admin.display(description=_("polls"))
     def polls(self, gate: Gate) -> str:
@@ -164,7 +164,7 @@ class GateAdmin(ReadOnlyAdmin):
             return ""
         return _("paused until %(time)s UTC") % {"time": f"{until:%d %b %H:%M:%S}"}
 
-    @admin.display(description=_("cap of the day"))
+    @admin.display(description=_("daily cap"))
     def cap(self, gate: Gate) -> str:
         account = settings.PROVIDER_ACCOUNTS.get(gate.provider)
         if gate.model or account is None or account.daily_cap is None:

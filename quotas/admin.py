@@ -1,27 +1,24 @@
-"""Plans, accounts, grants, the ledger, newcomers and alerts for staff.
+"""Plans, accounts, grants, the ledger, new visitors and alerts for staff.
 
-The ledger is read, never edited: goodwill is a grant. No query here grows with the tables.
+The ledger is read only: staff show goodwill by a grant. No query here grows with the tables.
 """
 
 from datetime import timedelta
-from typing import ClassVar, cast
 from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth import get_user_model
-from django.core.paginator import Paginator
-from django.db.models import F, Model, Q, QuerySet
-from django.db.models.expressions import Combinable
+from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.timesince import timesince
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from config.admin_base import BigTableAdmin, ChoiceFilter, ReadOnlyAdmin
 from quotas.accounts import NEEDED_PLANS
 from quotas.balances import balances_of
 from quotas.ledger import Balance, balance_of, utc_day
@@ -39,37 +36,7 @@ from quotas.models import (
 )
 from quotas.states import AttemptState
 
-MOST_COUNTED = 5000
 MOST_USERS_FOUND = 100
-
-
-class BoundedPaginator(Paginator):
-    """Counts at most MOST_COUNTED rows: staff filter before they turn a fiftieth page. In the order
-    of the list, so that they are found where the list finds its own."""
-
-    @cached_property
-    def count(self) -> int:
-        rows = cast(QuerySet, self.object_list)
-        return rows[:MOST_COUNTED].count()
-
-
-class BigTableAdmin(admin.ModelAdmin):
-    paginator = BoundedPaginator
-    show_full_result_count = False
-    list_per_page = 50
-    ordering: ClassVar[tuple[str | Combinable, ...]] = ("-pk",)
-    sortable_by = ()
-
-
-class ReadOnlyAdmin(BigTableAdmin):
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
 
 
 class DayFilter(admin.SimpleListFilter):
@@ -90,27 +57,10 @@ class DayFilter(admin.SimpleListFilter):
         return queryset
 
 
-class StateFilter(admin.SimpleListFilter):
-    """Where the state does not lead it is asked for by a double negation: SQLite then leaves its
-    index alone, as it knows not how many rows that gives; PostgreSQL reads through it."""
-
+class StateFilter(ChoiceFilter):
     title = _("state")
     parameter_name = "state__exact"
-
-    def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin):
-        return AttemptState.choices
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
-        if not self.value():
-            return queryset
-        asked = Q(state=self.value())
-        return queryset.filter(asked) if leads_by_state(request) else queryset.exclude(~asked)
-
-
-def leads_by_state(request: HttpRequest) -> bool:
-    """Most attempts are a success, and an account has fewer of them than a state has."""
-    is_rare = request.GET.get("state__exact") in (AttemptState.PENDING, AttemptState.FAILED)
-    return is_rare and "account__id__exact" not in request.GET
+    choices_of_column = AttemptState.choices
 
 
 class AllowanceInline(admin.TabularInline):
@@ -137,14 +87,14 @@ class PlanAdmin(admin.ModelAdmin):
         return ("name",) if obj and obj.name in NEEDED_PLANS else ()
 
     def has_delete_permission(self, request: HttpRequest, obj: Plan | None = None) -> bool:
-        """Never a plan that new accounts are given, nor one that somebody is on."""
+        """False for a plan of new accounts, and for one that any account is on."""
         if obj and (obj.name in NEEDED_PLANS or obj.account_set.exists()):
             return False
         return super().has_delete_permission(request, obj)
 
 
 class AccountList(ChangeList):
-    """The accounts of one page know their balances of today."""
+    """Reads the balances of today for the accounts of one page."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -157,14 +107,14 @@ class AccountList(ChangeList):
 
 @admin.register(Account)
 class AccountAdmin(BigTableAdmin):
-    """An account is made by its first reservation, and its attempts keep it for ever."""
+    """The first reservation makes an account. Its attempts keep it, so it is never deleted."""
 
     list_display = ("__str__", "username", "plan", "pictures", "contracts", "created_at",
                     "closed_at")  # fmt: skip
     list_filter = ("plan", ("closed_at", admin.EmptyFieldListFilter))
     list_select_related = ("plan", "user")
     search_fields = ("name",)
-    search_help_text = _("How a name, a user name or a visitor's id begins, or an account's number")
+    search_help_text = _("Start of a name, username or visitor id, or an account number")
     fields = ("user", "visitor", "name", "plan", "created_at", "closed_at", "moved_to", "today",
               "links")  # fmt: skip
     readonly_fields = tuple(field for field in fields if field != "plan")
@@ -221,8 +171,7 @@ class AccountAdmin(BigTableAdmin):
 
 
 class GrantAdmin(BigTableAdmin):
-    """Given or taken back as a whole. Registered with the entries that staff leave, which this room
-    does not know."""
+    """Given or taken back as a whole. Registered in `jobs.staff.admin`, which adds the actions."""
 
     list_display = ("__str__", "account", "kind", "day", "slots", "reason", "granted_by",
                     "granted_at")  # fmt: skip
@@ -249,15 +198,19 @@ class AttemptAdmin(ReadOnlyAdmin):
                     "reserved_at", "settled_at")  # fmt: skip
     list_filter = (StateFilter, "kind", DayFilter)
     list_select_related = ("account",)
+    # An account has fewer attempts than a state.
+    narrowest_first = ("account__id__exact", "state__exact")
+    most_rows_are = AttemptState.SUCCESS
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         """Newest first, in the order of the index on state and day where that leads."""
-        return ("-day", "-pk") if leads_by_state(request) else ("-pk",)
+        leads_by_state = self.leader(request) == "state__exact"
+        return ("-day", "-pk") if leads_by_state else ("-pk",)
 
 
 @admin.register(Newcomer)
 class NewcomerAdmin(ReadOnlyAdmin):
-    """Housekeeping forgets the networks of days that are over."""
+    """Housekeeping deletes the rows of days that are over."""
 
     list_display = ("id", "network", "day", "number", "allowed", "account", "taken_at")
     list_filter = (DayFilter,)
@@ -266,23 +219,17 @@ class NewcomerAdmin(ReadOnlyAdmin):
 
 @admin.register(Unmeasured)
 class UnmeasuredAdmin(ReadOnlyAdmin):
-    """What the limiter let through without measuring it, day by day."""
+    """Requests per day that the rate limiter let through uncounted."""
 
     list_display = ("id", "day", "why", "requests", "last_at")
     list_filter = (DayFilter,)
 
 
-class AlertKindFilter(admin.SimpleListFilter):
-    """By the known kinds; Django's own filter is not told of them, but asks the table."""
-
+class AlertKindFilter(ChoiceFilter):
     title = _("kind")
     parameter_name = "kind"
-
-    def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin):
-        return AlertKind.choices
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
-        return queryset.filter(kind=self.value()) if self.value() else queryset
+    choices_of_column = AlertKind.choices
+    is_of_small_table = True
 
 
 class OpenFilter(admin.SimpleListFilter):
@@ -300,7 +247,7 @@ class OpenFilter(admin.SimpleListFilter):
 
 @admin.register(Alert)
 class AlertAdmin(ReadOnlyAdmin):
-    """An alert is closed by whatever ends what it tells of."""
+    """An alert closes by itself once its cause is gone."""
 
     list_display = ("kind", "subject", "words", "age", "opened_at", "seen_at", "closed_at")
     list_filter = (OpenFilter, AlertKindFilter)

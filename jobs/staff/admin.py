@@ -1,6 +1,7 @@
 """Jobs, calls, gates and grants for staff: read only, with links to the actions that the reader may
 take (`jobs.staff.actions`), and with the entries of past actions."""
 
+import re
 import uuid
 from collections.abc import Callable
 from secrets import token_urlsafe
@@ -19,6 +20,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django_q.models import Schedule
 
+from config.admin_base import ChoiceFilter, ReadOnlyAdmin, ReadOnlyInline
 from jobs.core import leases
 from jobs.core.models import Deed, Event, Job, Picture, StaffAction, Stage
 from jobs.core.states import JobState
@@ -29,10 +31,11 @@ from jobs.staff.actions.base import Decision, Refused
 from jobs.staff.actions.page import MOST_AT_ONCE
 from providers import admin as providers_admin
 from providers.calls.models import Call, Gate
-from providers.staff_lists import ChoiceFilter, ReadOnlyAdmin, ReadOnlyInline, uuids_from
 from quotas import admin as quotas_admin
 from quotas.ledger import utc_day
 from quotas.models import Grant, Kind
+
+UUID_BEGINNING = re.compile(r"[0-9a-f]{4,32}")
 
 # The queue's schedules are fixed and made at each start; a malformed one would stop them all.
 admin.site.unregister(Schedule)
@@ -140,7 +143,7 @@ class JobAdmin(WithActions, ReadOnlyAdmin):
         found = Q(pk__in=[])
         if term.isascii() and term.isdecimal() and len(term) < 19:
             found |= Q(account_id=int(term))
-        if between := uuids_from(term):
+        if between := _ids_that_begin_with(term):
             found |= Q(pk__range=between)
         return queryset.filter(found), False
 
@@ -261,6 +264,14 @@ def _link_to_job(job_id: uuid.UUID | None) -> str | None:
         return None
     address = reverse("admin:jobs_job_change", args=[job_id])
     return format_html('<a href="{}">{}</a>', address, str(job_id)[:8])
+
+
+def _ids_that_begin_with(beginning: str) -> tuple[uuid.UUID, uuid.UUID] | None:
+    """The first and the last one; None for a text that cannot begin an id."""
+    digits = beginning.replace("-", "")
+    if not UUID_BEGINNING.fullmatch(digits):
+        return None
+    return uuid.UUID(digits.ljust(32, "0")), uuid.UUID(digits.ljust(32, "f"))
 
 
 def _open_page(

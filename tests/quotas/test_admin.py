@@ -75,7 +75,7 @@ def test_page_of_a_row_takes_the_same_queries_whatever_the_history(pages, grow, 
 
 
 def test_big_list_counts_no_further_than_the_bound(pages, grow, monkeypatch):
-    monkeypatch.setattr("quotas.admin.MOST_COUNTED", 3)
+    monkeypatch.setattr("config.admin_base.MOST_COUNTED", 3)
     grow(5)
     assert pages.get("/admin/quotas/attempt/").context["cl"].result_count == 3
 

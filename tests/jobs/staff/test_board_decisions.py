@@ -127,7 +127,7 @@ def page_of(gate: Gate) -> str:
 
 def test_a_gates_page_leads_to_the_one_that_asks_for_a_reason(staff_client, now):
     gates.pause("sandbox", now)
-    assert "shut by staff" in text_of(staff_client.get("/admin/providers/gate/"))
+    assert "paused by staff" in text_of(staff_client.get("/admin/providers/gate/"))
     page = page_of(Gate.objects.get(model=""))
     assert f'href="{RESUME}"' in staff_client.get(page).content.decode()
     staff_client.post(RESUME, {"reason": "a new day"})
@@ -140,9 +140,9 @@ def test_a_gates_page_leads_to_the_one_that_asks_for_a_reason(staff_client, now)
 def test_the_list_of_gates_says_for_how_long_each_is_shut(staff_client, now, clock):
     ends = {"paused_until": now + HOUR / 2, "exhausted_until": now + HOUR}
     Gate.objects.create(provider="sandbox", why="balance", since=now, **ends)
-    assert "shut until 14 Mar 13:00:00 UTC" in text_of(staff_client.get("/admin/providers/gate/"))
+    assert "paused until 14 Mar 13:00:00 UTC" in text_of(staff_client.get("/admin/providers/gate/"))
     clock.move_to(now + HOUR)
-    assert "one request is let in" in text_of(staff_client.get("/admin/providers/gate/"))
+    assert "next request is a trial" in text_of(staff_client.get("/admin/providers/gate/"))
 
 
 def test_a_gates_page_leads_to_the_pause_too(staff_client, now):

@@ -1,8 +1,7 @@
-"""What the staff's pages over big tables have in common: rows to be read, never edited, and no
-query that grows with the table."""
+"""What the admin lists over big tables share: read-only rows, a bounded count, and a filter by
+known choices. No query grows with the table. Imports nothing of ours: every app may import it.
+"""
 
-import re
-import uuid
 from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
@@ -10,16 +9,16 @@ from django.contrib import admin
 from django.core.exceptions import BadRequest, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Model, Q, QuerySet
+from django.db.models.expressions import Combinable
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
 MOST_COUNTED = 5000
-UUID_BEGINNING = re.compile(r"[0-9a-f]{4,32}")
 
 
 class BoundedPaginator(Paginator):
-    """Counts at most MOST_COUNTED rows: staff filter before they turn a fiftieth page. In the order
-    of the list, so that they are found where the list finds its own."""
+    """Counts at most MOST_COUNTED rows; staff filter before they turn a hundredth page. It counts
+    in the order of the list, so that the database uses the same index."""
 
     @cached_property
     def count(self) -> int:
@@ -38,30 +37,35 @@ class _ReadOnly:
         return False
 
 
-class ReadOnlyAdmin(_ReadOnly, admin.ModelAdmin):
+class BigTableAdmin(admin.ModelAdmin):
     paginator = BoundedPaginator
     show_full_result_count = False
     list_per_page = 50
+    ordering: ClassVar[tuple[str | Combinable, ...]] = ("-pk",)
     sortable_by = ()
-    # Filters that have an index, in the order of how few rows they leave.
+    # Parameters of the address that have an index, in the order of how few rows they leave.
     narrowest_first: Sequence[str] = ()
     most_rows_are: str = ""
-    """A state that leaves next to all of them."""
+    """A state of nearly all rows: filtering by it leaves the table as large as it is."""
 
     def leader(self, request: HttpRequest) -> str | None:
-        """The filter that finds the rows; all others are applied to those."""
+        """The parameter whose index finds the rows. All others are checked on the rows found."""
         leads_nowhere = ("", self.most_rows_are)
-        asked = (
+        given = (
             name for name in self.narrowest_first if request.GET.get(name, "") not in leads_nowhere
         )
-        return next(asked, None)
+        return next(given, None)
 
     def response_action(self, request: HttpRequest, *given: Any, **named: Any):
-        """A row that was chosen by what cannot be its key is no fault of ours."""
         try:
             return super().response_action(request, *given, **named)
         except (ValueError, OverflowError, ValidationError) as exc:
+            # A selected row is named by something that cannot be a key.
             raise BadRequest("no key of a row") from exc
+
+
+class ReadOnlyAdmin(_ReadOnly, BigTableAdmin):
+    pass
 
 
 class ReadOnlyInline(_ReadOnly, admin.TabularInline):
@@ -70,19 +74,22 @@ class ReadOnlyInline(_ReadOnly, admin.TabularInline):
 
 
 class ChoiceFilter(admin.SimpleListFilter):
-    """A filter by a known list; Django's own asks the table for its DISTINCT values.
+    """A filter by known choices. Django's own would read the distinct values of the table.
 
-    SQLite has no statistics of the values and uses the index of any filtered column, even if it
-    holds half of the table. A column that does not lead is therefore filtered by a double
-    negation: SQLite then ignores its index, PostgreSQL reads through it.
+    SQLite has no statistics of the values and uses the index of any column in the condition, even
+    where it leaves half the table. A column that does not lead is therefore written as a double
+    negation: SQLite then ignores its index, and PostgreSQL simplifies it.
     """
 
     choices_of_column: Sequence[tuple[str, object]] = ()
     index_leaves_out: ClassVar[str | None] = None
+    is_of_small_table: ClassVar[bool] = False
+    """Then the condition is written as it is."""
 
-    def __init__(self, request: HttpRequest, params, model, model_admin: "ReadOnlyAdmin") -> None:
+    def __init__(self, request: HttpRequest, params, model, model_admin: admin.ModelAdmin) -> None:
         super().__init__(request, params, model, model_admin)
-        self.leads = model_admin.leader(request) == self.parameter_name
+        big_table = cast(BigTableAdmin, model_admin)
+        self.leads = self.is_of_small_table or big_table.leader(request) == self.parameter_name
 
     def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin):
         return self.choices_of_column
@@ -90,17 +97,9 @@ class ChoiceFilter(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
         if not self.value():
             return queryset
-        asked = Q(**{str(self.parameter_name): self.value()})
+        chosen = Q(**{str(self.parameter_name): self.value()})
         if not self.leads:
-            return queryset.exclude(~asked)
+            return queryset.exclude(~chosen)
         if self.index_leaves_out is not None:
-            asked &= ~Q(**{str(self.parameter_name): self.index_leaves_out})
-        return queryset.filter(asked)
-
-
-def uuids_from(beginning: str) -> tuple[uuid.UUID, uuid.UUID] | None:
-    """The first and the last id that begin so; None for what cannot begin one."""
-    digits = beginning.replace("-", "")
-    if not UUID_BEGINNING.fullmatch(digits):
-        return None
-    return uuid.UUID(digits.ljust(32, "0")), uuid.UUID(digits.ljust(32, "f"))
+            chosen &= ~Q(**{str(self.parameter_name): self.index_leaves_out})
+        return queryset.filter(chosen)
