@@ -164,7 +164,10 @@ def _title(alert: Alert) -> str:
 
 def _since(alert: Alert) -> str:
     opened = f"{timezone.localtime(alert.opened_at, timezone.get_default_timezone()):%d %b %H:%M}"
-    return _("Since %(at)s UTC. No other message follows before it is over.") % {"at": opened}
+    return _(
+        "Open since %(at)s UTC. You will not get another message about this alert "
+        "while it stays open."
+    ) % {"at": opened}
 
 
 def _address() -> str:

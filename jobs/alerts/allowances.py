@@ -48,9 +48,9 @@ class Use:
         if self.per == BYTES:
             numbers = {"used": _size(self.used), "allowed": _size(self.allowed)}
         says = {
-            "day": _("%(used)s of %(allowed)s of the day are used"),
-            "month": _("%(used)s of %(allowed)s of the month are used"),
-            BYTES: _("%(used)s of %(allowed)s are used"),
+            "day": _("%(used)s of %(allowed)s used today"),
+            "month": _("%(used)s of %(allowed)s used this month"),
+            BYTES: _("%(used)s of %(allowed)s used"),
         }
         return says[self.per] % numbers
 

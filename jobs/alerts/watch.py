@@ -169,7 +169,7 @@ def spent_budgets(now: datetime) -> Iterator[Trouble]:
         asked = [offer for offer in (*offers(), *fallback_offers()) if offer.provider == name]
         full = bool(asked) and all(money.cap_reached(offer, now) for offer in asked)
         share = 100 if full else 100 * spent / limit
-        words = _("%(spent)s of %(limit)s %(currency)s are spent") % {
+        words = _("%(spent)s of %(limit)s %(currency)s spent today") % {
             "spent": _amount(spent),
             "limit": _amount(limit),
             "currency": currency,
@@ -184,9 +184,12 @@ def used_allowances(now: datetime) -> Iterator[Trouble]:
 
 def silent_parts(now: datetime) -> Iterator[Trouble]:
     if heartbeats.is_silent("ticker", now):
-        yield Trouble("ticker", _("Nothing is polled and nothing is woken but once a minute."))
+        yield Trouble(
+            "ticker",
+            _("The ticker is not responding. Polling and wake-ups run once a minute at most."),
+        )
     if heartbeats.is_silent("worker", now):
-        yield Trouble("cluster", _("No worker answers: nothing is generated."))
+        yield Trouble("cluster", _("No worker is responding. New requests wait."))
 
 
 def smoke_tests(now: datetime) -> Iterator[Trouble]:
@@ -209,14 +212,16 @@ def unmeasured_requests(now: datetime) -> Iterator[Trouble]:
     if whys:
         words = [", ".join(map(str, whys.values()))]
         if whys.keys() & STORE_IS_AWAY:
-            words.append(_("Tries of passwords are counted by each web process meanwhile."))
+            words.append(
+                _("Until it works again, each web process counts password attempts on its own.")
+            )
         yield Trouble("rate limits", ". ".join(map(str, words)))
 
 
 def running_copy(now: datetime) -> Iterator[Trouble]:
     """Both sites look for themselves, so the staff of both learn of it."""
     if copies.copy_was_seen(now):
-        yield Trouble("REDIS_URL", _("Another site with a copy of this database works on it."))
+        yield Trouble("REDIS_URL", _("Another site is running on a copy of this database."))
 
 
 def undelivered_results(now: datetime) -> Iterator[Trouble]:
@@ -226,14 +231,16 @@ def undelivered_results(now: datetime) -> Iterator[Trouble]:
     unread = UnreadResult.objects.filter(resolved_at=None, created_at__gt=since)
     calls = unread.order_by("call").values_list("call__provider", "call").distinct()
     for provider, call_id in calls[:MOST_TOLD]:
-        words = _("Made, but we cannot read it: deliver it, or give the slot back")
+        words = _(
+            "The result was made, but we cannot read it. Deliver the picture or give the slot back."
+        )
         yield Trouble(f"{provider} {call_id}", words)
     late = Stage.objects.unfinished().filter(
         name="save", created_at__lte=now - SAVED_WITHIN, waiting_since=None
     )
     waiting = late.filter(call__unread_results=None).values("call__provider").order_by()
     for group in waiting.annotate(many=Count("pk"), oldest=Min("created_at")):
-        words = _("%(many)s results cannot be fetched, the oldest since %(at)s UTC") % {
+        words = _("%(many)s results could not be downloaded yet, the oldest since %(at)s UTC") % {
             "many": group["many"],
             "at": f"{group['oldest']:%d %b %H:%M}",
         }

@@ -119,10 +119,10 @@ def message_about(job: Job, to: str) -> EmailMessage:
     address needs PUBLIC_URL and is left out without it."""
     look = wording.LOOKS[job.state]
     lines = [
-        _("The picture you asked for on %(asked)s: %(state)s.")
+        _("Your picture from %(asked)s: %(state)s.")
         % {"asked": _moment(job.created_at), "state": look.word},
-        _("It ended on %(ended)s.") % {"ended": _moment(job.ended_at or job.changed_at)},
-        _("You asked for this message on the page of the job. No other follows."),
+        _("Ended on %(ended)s.") % {"ended": _moment(job.ended_at or job.changed_at)},
+        _("You asked for this email on the picture's page. We will not send another about it."),
     ]
     if settings.PUBLIC_URL:
         lines.insert(2, settings.PUBLIC_URL + reverse("job", args=[job.pk]))

@@ -12,7 +12,7 @@ def what_can_go(had: Belongings) -> list[str]:
         ngettext("%(count)s prompt", "%(count)s prompts", had.jobs) % {"count": had.jobs},
         ngettext("%(count)s picture (%(size)s)", "%(count)s pictures (%(size)s)", had.pictures)
         % {"count": had.pictures, "size": filesizeformat(had.size)},
-        _("their name and e-mail address, and the words of staff about them (staff actions: %(n)s)")
+        _("their name and email address, and what staff wrote about them (staff actions: %(n)s)")
         % {"n": had.staff_actions},
     ]
 
@@ -21,8 +21,8 @@ def what_stays(had: Belongings) -> list[str]:
     return [
         ngettext("%(count)s slot that was used or tried", "%(count)s slots that were used or tried",
                  had.attempts) % {"count": had.attempts},
-        _("the calls to providers with what they cost, and when what happened"),
-        _("what a provider or a backup has kept"),
+        _("the calls to providers with their costs and times"),
+        _("copies that a provider or a backup holds"),
     ]  # fmt: skip
 
 
@@ -31,8 +31,11 @@ def what_happens(had: Belongings) -> list[str]:
     if had.queued:
         said.append(
             ngettext(
-                "%(count)s job is in the queue: it is cancelled, and its slot is given back.",
-                "%(count)s jobs are in the queue: they are cancelled, and their slots given back.",
+                "%(count)s job is in the queue. It is cancelled, and its slot is given back.",
+                (
+                    "%(count)s jobs are in the queue. They are cancelled, and their slots are "
+                    "given back."
+                ),
                 had.queued,
             )
             % {"count": had.queued}
@@ -40,8 +43,11 @@ def what_happens(had: Belongings) -> list[str]:
     if had.sent:
         said.append(
             ngettext(
-                "%(count)s job was sent and may cost money: it is followed to its end.",
-                "%(count)s jobs were sent and may cost money: they are followed to their end.",
+                "%(count)s job was sent and may cost money. We keep checking it until it ends.",
+                (
+                    "%(count)s jobs were sent and may cost money. We keep checking them until they "
+                    "end."
+                ),
                 had.sent,
             )
             % {"count": had.sent}
@@ -51,7 +57,7 @@ def what_happens(had: Belongings) -> list[str]:
 
 def if_kept() -> str:
     return _(
-        "If you do not remove them, prompts and pictures stay without an owner: only staff see the "
-        "prompts, and no one sees the pictures. They go as those of visitors do "
-        "(VISITOR_PICTURES_KEPT)."
+        "If you do not remove them, prompts and pictures stay without an owner. Only "
+        "staff can see the prompts, and no one can see the pictures. The pictures are "
+        "removed when visitors' pictures are (VISITOR_PICTURES_KEPT)."
     )

@@ -37,8 +37,10 @@ class PictureForm(forms.Form):
         max_length=MOST_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 5}),
         error_messages={
-            "required": _("Say what should be in the picture."),
-            "max_length": _("Use at most %(limit_value)d characters (now %(show_value)d)."),
+            "required": _("Enter a prompt that says what should be in the picture."),
+            "max_length": _(
+                "Use %(limit_value)d characters or fewer. Your prompt has %(show_value)d."
+            ),
         },
     )
     aspect_ratio = forms.ChoiceField(
@@ -46,10 +48,12 @@ class PictureForm(forms.Form):
     )
     model = forms.ChoiceField(label=_("Model"))
     fault = forms.ChoiceField(
-        label=_("What the test provider does"),
+        label=_("Simulate a problem (test provider)"),
         required=False,
         initial=NO_FAULT,
-        help_text=_("Try what each does to your quota. Only test pictures can go wrong on order."),
+        help_text=_(
+            "See what each problem does to your slots. This works with test pictures only."
+        ),
     )
     form_key = forms.CharField(max_length=64, widget=forms.HiddenInput)
     retry_of = forms.UUIDField(required=False, widget=forms.HiddenInput)
@@ -66,7 +70,9 @@ class PictureForm(forms.Form):
 
     def clean(self) -> dict[str, Any] | None:
         if not offers():
-            raise forms.ValidationError(_("No model is offered here. Staff must look at it."))
+            raise forms.ValidationError(
+                _("No model is available on this site. Only staff can fix this.")
+            )
         return super().clean()
 
     def order(self) -> PictureOrder:

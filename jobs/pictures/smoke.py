@@ -66,7 +66,7 @@ def _order(offer: Offer, now: datetime) -> SmokeTest:
     test = SmokeTest(provider=offer.provider, model=offer.model, began_at=now)
     if isinstance(job, Refused):
         test.ended_at, test.is_good = now, False
-        test.words = _("The account operator may order nothing more today.")
+        test.words = _("The “operator” account was refused a slot today.")
     else:
         test.work = work_of(job.pk)
     test.save()
@@ -112,14 +112,14 @@ def trouble_of(test: SmokeTest | None, now: datetime) -> str:
     if not test.is_good:
         return test.words
     if settings.SMOKE_DAILY and test.began_at <= now - STALE_AFTER:
-        return _("The last one was %(at)s UTC.") % {"at": f"{test.began_at:%d %b %H:%M}"}
+        return _("The last test was at %(at)s UTC.") % {"at": f"{test.began_at:%d %b %H:%M}"}
     return ""
 
 
 def _verdict(test: SmokeTest, now: datetime) -> Verdict | None:
     job = Job.objects.of_work(test.work).first()
     if job is None:
-        return False, _("Its job is gone.")
+        return False, _("The job of the test no longer exists.")
     if job.state == JobState.READY:
         return _verdict_on_picture(test, job)
     if job.state not in OPEN:
@@ -134,7 +134,7 @@ def _verdict_on_picture(test: SmokeTest, job: Job) -> Verdict:
     makers = Picture.objects.filter(job=job).values_list("call__provider", flat=True)
     if test.provider in makers or job.result_deleted_at:
         return True, ""
-    return False, _("Another provider made it, after this one had not.")
+    return False, _("This provider did not make the picture. A fallback did.")
 
 
 def _in_words(job: Job) -> str:

@@ -29,12 +29,18 @@ def missing_for(request: HttpRequest) -> list[str]:
         says.append(_("No model is offered: name one in IMAGE_MODELS and start again."))
     elif not has_key():
         says.append(
-            _("No provider key is set, so pictures are test pictures: set %(names)s in .env.")
+            _(
+                "No provider key is set, so the site makes test pictures only. For real "
+                "pictures, set %(names)s in .env and restart the site."
+            )
             % {"names": " or ".join(list_key_settings())}
         )
     if not is_staff and not _has_staff():
         says.append(
-            _("Nobody can open the staff pages yet: run “python manage.py createsuperuser”.")
+            _(
+                "There is no staff account yet. To create one, run “python manage.py "
+                "createsuperuser”."
+            )
         )
     return says
 

@@ -50,20 +50,20 @@ def sentences_of(known: Known) -> list[str]:
 def _queued(known: Known) -> list[str]:
     last = known.events[-1].name if known.events else ""
     if last == "busy":
-        return [_("All providers are busy. We keep your place."), you_can_leave()]
+        return [_("All providers are busy. You keep your place in the queue."), you_can_leave()]
     return [_line(known.ahead), you_can_leave()]
 
 
 def _line(ahead: int) -> str:
     if ahead == 0:
-        return _("Waiting for a free worker. You are next.")
+        return _("You are next in the queue.")
     if ahead >= MOST_AHEAD:
-        return _("Waiting for a free worker, more than %(count)s ahead of you.") % {
+        return _("Waiting in the queue. More than %(count)s requests are ahead of you.") % {
             "count": MOST_AHEAD - 1
         }
     return ngettext(
-        "Waiting for a free worker, %(count)s ahead of you.",
-        "Waiting for a free worker, %(count)s ahead of you.",
+        "Waiting in the queue. %(count)s request is ahead of you.",
+        "Waiting in the queue. %(count)s requests are ahead of you.",
         ahead,
     ) % {"count": ahead}
 
@@ -90,7 +90,7 @@ def _fallback(known: Known) -> str:
 
 def _progress(known: Known) -> str:
     if known.said_at("made") or known.said_at("made_late"):
-        return _("The picture is made. We fetch and store it.")
+        return _("The picture is made. We are downloading and saving it.")
     if known.call and known.call.no_output_at:
         return _no_output(known.call, known.now)
     until = usual_until(known)
@@ -98,20 +98,21 @@ def _progress(known: Known) -> str:
     if known.usual:
         span = {"span": wording.span_in_words(known.usual.half, known.usual.most)}
         if is_late:
-            return _("Longer than usual, which is %(span)s.") % span
-        return _("Usually %(span)s.") % span
+            return _("Taking longer than the usual %(span)s.") % span
+        return _("Usually takes %(span)s.") % span
     if is_late:
-        return _("This takes longer than usual.")
+        return _("Taking longer than usual.")
     if known.call and is_sandbox(known.call.provider):
-        return _("A test picture usually takes some seconds.")
-    return _("Usually 3–6 minutes.")
+        return _("A test picture usually takes a few seconds.")
+    return _("Usually takes 3–6 minutes.")
 
 
 def _no_output(call: Call, now: datetime) -> str:
     until = (call.no_output_at or now) + settings.NO_OUTPUT_WAIT
     return _(
-        "The provider says that it has finished, but lists no picture yet. We ask until %(time)s;"
-        " if there is none even then, it has failed and your slot comes back."
+        "The provider says that it has finished, but it lists no picture yet. We check "
+        "until %(time)s. If there is still no picture then, this request fails and "
+        "your slot is given back."
     ) % {"time": wording.moment_in_words(until, now)}
 
 
@@ -136,15 +137,18 @@ def _wish(known: Known) -> list[str]:
         return []
     at = wording.moment_in_words(unwanted_at, known.now)
     return [
-        _("You stopped waiting at %(time)s; what was sent cannot be taken back.") % {"time": at},
-        _("If the picture comes, it is yours and takes the slot; if it fails, the slot is free."),
+        _("You stopped waiting at %(time)s. We cannot take the request back.") % {"time": at},
+        _(
+            "If the picture arrives, it is yours and uses the slot. If it fails, the slot "
+            "is given back."
+        ),
     ]
 
 
 def _in_doubt(known: Known) -> list[str]:
     call = known.call
     if call is None:
-        return [_("What became of the request is not known yet.")]
+        return [_("We do not know yet what happened to this request.")]
     if known.job.reason == JobReason.UNREAD:
         return _unread(known)
     if call.reference:
@@ -163,9 +167,9 @@ def _in_doubt(known: Known) -> list[str]:
 def _unread(known: Known) -> list[str]:
     return [
         wording.reason_in_words("unread"),
-        _("What came is kept, and your slot is on hold."),
-        _("Staff can deliver it or give the slot back."),
-        _("We also ask the provider again from time to time."),
+        _("We keep what the provider sent. Your slot is on hold."),
+        _("Staff can deliver the picture or give the slot back."),
+        _("We also check with the provider from time to time."),
         *_wish(known),
     ]
 
@@ -175,32 +179,33 @@ def _silence(call: Call, now: datetime) -> str:
     if call.no_output_at:
         return _no_output(call, now)
     if call.last_answer.startswith("running"):
-        return _("The provider is late: asked at %(time)s, it says that it is still at work.") % {
+        return _("The provider is late. At %(time)s it said that it was still working.") % {
             "time": asked
         }
-    return _("The provider stopped answering: asked at %(time)s, it gave no usable answer.") % {
-        "time": asked
-    }
+    return _("When we checked at %(time)s, the provider gave no usable answer.") % {"time": asked}
 
 
 def _no_second_try() -> str:
-    return _("It may have made and charged for the picture, so we did not try again.")
+    return _(
+        "It may have made the picture and charged for it, so we did not send the request again."
+    )
 
 
 def _asking(call: Call, now: datetime) -> str:
     every = wording.interval_in_words(slow_interval(call, now))
-    return _("We ask every %(interval)s.") % {"interval": every}
+    return _("We check every %(interval)s.") % {"interval": every}
 
 
 def _search(call: Call, now: datetime) -> str:
     """Without an id: whether its provider's list can tell what became of it."""
     if why_not_to_ask(call):
         return _(
-            "It gave us no number, so we cannot ask. If it was made and we learn of it, you get it."
+            "The provider gave us no reference, so we cannot check. If we learn that the "
+            "picture was made, you get it."
         )
     return _(
-        "It gave us no number. We look for it in its list every %(interval)s;"
-        " if it was made and we find it, you get it."
+        "The provider gave us no reference. We look for the picture in its list every "
+        "%(interval)s. If we find it, you get it."
     ) % {"interval": wording.interval_in_words(slow_interval(call, now))}
 
 
@@ -211,10 +216,10 @@ def _ready(known: Known) -> list[str]:
     if known.said_at("made"):
         says.append(_fallback(known))
     if job.attempt and job.attempt.state == AttemptState.FAILED:
-        says.append(_("Your slot had been given back before: this picture took none."))
+        says.append(_("Your slot had already been given back, so this picture used none."))
     elif job.attempt and job.ended_at and utc_day(job.ended_at) > job.attempt.day:
         day = {"day": wording.day_in_words(job.attempt.day)}
-        says.append(_("It took a slot of %(day)s, when you asked for it, and none of later.") % day)
+        says.append(_("It used a slot for %(day)s, the day you asked for it.") % day)
     if job.result_deleted_at:
         at = wording.moment_in_words(job.result_deleted_at, known.now)
         says.append(_gone(known) % {"time": at})
@@ -223,7 +228,9 @@ def _ready(known: Known) -> list[str]:
 
 def _gone(known: Known) -> str:
     if known.said_at("expired"):
-        return _("It was removed at %(time)s: pictures of visitors are not kept for ever.")
+        return _(
+            "The picture was removed at %(time)s. We keep visitors' pictures for a limited time."
+        )
     return _("You deleted the picture at %(time)s.")
 
 
@@ -234,7 +241,7 @@ def _failed(known: Known) -> list[str]:
 
 
 def _no_picture() -> str:
-    return _("We learned in the end that no picture was made.")
+    return _("We found out later that no picture was made.")
 
 
 def _renewal(known: Known) -> str:
@@ -243,7 +250,9 @@ def _renewal(known: Known) -> str:
     if not said:
         return ""
     renews_at = datetime.fromisoformat(str(said))
-    return _("It renews at %(time)s.") % {"time": wording.moment_in_words(renews_at, known.now)}
+    return _("The budget renews at %(time)s.") % {
+        "time": wording.moment_in_words(renews_at, known.now)
+    }
 
 
 def _cancelled(known: Known) -> list[str]:
@@ -253,13 +262,13 @@ def _cancelled(known: Known) -> list[str]:
             " backup was made, so we cancelled it and did not send it again."
         )
         return [says, slot_in_words(known)]
-    return [_("You cancelled it before it was sent."), slot_in_words(known)]
+    return [_("You cancelled this request before we sent it."), slot_in_words(known)]
 
 
 def _not_confirmed(known: Known) -> list[str]:
     if known.said_at("failed_late"):
         return [_no_picture(), slot_in_words(known)]
-    return [_("We never learned the outcome."), slot_in_words(known)]
+    return [_("We never found out whether the picture was made."), slot_in_words(known)]
 
 
 def slot_in_words(known: Known) -> str:
@@ -273,45 +282,55 @@ def slot_in_words(known: Known) -> str:
         return _("Your slot was used.")
     day = {"day": wording.day_in_words(attempt.day)}
     if attempt.day == utc_day(known.now):
-        return _("Your slot of %(day)s stays on hold until 00:00 UTC.") % day
-    return _("The slot belonged to %(day)s; it takes none of today's.") % day
+        return _("Your slot for %(day)s stays on hold until 00:00 UTC.") % day
+    return _("The slot was for %(day)s and does not count against today's.") % day
 
 
 def refusal_in_words(balance: Balance, now: datetime) -> str:
     """Why no slot is to be had today, and when that changes."""
     renewal = _when_it_renews(balance, now)
     if balance.left:
-        return _("Too many of today's tries failed after they may have cost money.") + f" {renewal}"
+        return (
+            _(
+                "Too many of today's tries failed and may have cost money. You cannot start "
+                "another today."
+            )
+            + f" {renewal}"
+        )
     if balance.on_hold:
-        says = _("All %(allowed)s of today are used or on hold.") % {"allowed": balance.allowed}
+        says = _("All %(allowed)s of today's slots are used or on hold.") % {
+            "allowed": balance.allowed
+        }
     elif balance.allowed:
-        says = _("All %(allowed)s used today.") % {"allowed": balance.allowed}
+        says = _("You have used all %(allowed)s of today's slots.") % {"allowed": balance.allowed}
     else:
-        return _("Your plan has no pictures.")
+        return _("Your plan includes no pictures.")
     return f"{says} {renewal}"
 
 
 def refused_in_words(refused: Refused, now: datetime) -> str:
     """Why an order was refused, as it stood then: the quota beside it may have changed since."""
     if refused.why == "closed":
-        return _("This form was opened before you signed in. Send it once more.")
+        return _("You opened this form before you signed in. Send it again.")
     if refused.why == "newcomers":
         return not_let_in(refused.balance, now)
     if refused.balance.left and refused.why != "too_many_tries":
-        return _("No slot could be taken at this moment. Send it again.")
+        return _("We could not reserve a slot just now. Send your request again.")
     return refusal_in_words(refused.balance, now)
 
 
 def not_let_in(balance: Balance, now: datetime) -> str:
     """Said to a visitor who is new; signing in is the way on."""
     if not settings.NEW_VISITORS_A_DAY:
-        return _("Only people with an account can order here.")
-    says = _("Too many new visitors have come from your network today.")
-    return f"{says} {_when_it_renews(balance, now)}"
+        return _("You need an account to make pictures on this site.")
+    says = _("Your network has reached today's limit for new visitors.")
+    return f"{says} " + _("It resets at 00:00 UTC, in %(duration)s.") % {
+        "duration": wording.duration_in_words(balance.renews_at - now)
+    }
 
 
 def _when_it_renews(balance: Balance, now: datetime) -> str:
-    return _("Renews at 00:00 UTC, in %(duration)s.") % {
+    return _("Your slots renew at 00:00 UTC, in %(duration)s.") % {
         "duration": wording.duration_in_words(balance.renews_at - now)
     }
 

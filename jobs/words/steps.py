@@ -119,7 +119,7 @@ def _detail(name: str, state: str, job: Job, story: list[Event]) -> str:
         return reason_in_words(job.reason)
     if name == "sent" and job.state == JobState.QUEUED:
         is_busy = bool(story) and story[-1].name == "busy"
-        return _("The provider was busy") if is_busy else _("Waiting for a free worker")
+        return _("The provider was busy") if is_busy else _("Waiting in the queue")
     if name == "sent" and state != "waiting":
         return _addressee(story)
     if name == "saving" and state == "current" and story:
@@ -145,6 +145,6 @@ def _addressee(story: list[Event]) -> str:
 
 def _trouble(last: str) -> str:
     return {
-        "fetch_failed": _("The file could not be fetched yet; we try again."),
-        "store_failed": _("The file could not be stored yet; we try again."),
+        "fetch_failed": _("We could not download the file yet. We will try again."),
+        "store_failed": _("We could not save the file yet. We will try again."),
     }.get(last, "")

@@ -71,7 +71,7 @@ ACTIONS: dict[str, "StrPromise"] = {
     "edit": gettext_lazy("Edit prompt"),
     "again": gettext_lazy("Try again (uses a slot)"),
     "restart": gettext_lazy("Start again (uses a slot)"),
-    "delete": gettext_lazy("Delete"),
+    "delete": gettext_lazy("Delete picture"),
 }
 
 
@@ -86,9 +86,9 @@ class Mark:
 MARKS: dict[str, Mark] = {
     "done": Mark("tick", gettext_lazy("(done)")),
     "current": Mark("dot", gettext_lazy("(now)")),
-    "doubt": Mark("diamond", gettext_lazy("(not known)")),
-    "stopped": Mark("cross", gettext_lazy("(ended here)")),
-    "waiting": Mark("", gettext_lazy("(to come)")),
+    "doubt": Mark("diamond", gettext_lazy("(not confirmed)")),
+    "stopped": Mark("cross", gettext_lazy("(stopped here)")),
+    "waiting": Mark("", gettext_lazy("(not started)")),
 }
 
 
@@ -102,40 +102,48 @@ class ReasonText:
 
 REASONS: dict[str, ReasonText] = {
     Reason.CONFIG: ReasonText(
-        gettext_lazy("This site is not set up for this model. Staff must look at it.")
+        gettext_lazy("This site is not set up for this model. Only staff can fix this.")
     ),
     Reason.AUTH: ReasonText(
-        gettext_lazy("The provider does not accept this site's account. Staff must look at it.")
+        gettext_lazy("The provider rejected this site's account. Only staff can fix this.")
     ),
     Reason.BALANCE: ReasonText(
-        gettext_lazy("This site's account with the provider is empty. Staff must look at it.")
+        gettext_lazy("This site has run out of credit with the provider. Only staff can fix this.")
     ),
     Reason.RATE: ReasonText(gettext_lazy("All providers were busy for too long.")),
     Reason.INPUT: ReasonText(gettext_lazy("The provider did not accept this request."), "edit"),
     Reason.CONTENT: ReasonText(
-        gettext_lazy("The provider refused this prompt (content rules)."), "edit"
+        gettext_lazy("The provider refused this prompt because of its content rules."), "edit"
     ),
     Reason.NO_OUTPUT: ReasonText(gettext_lazy("The provider finished without a picture."), "edit"),
-    Reason.PROVIDER: ReasonText(gettext_lazy("The provider reported a failure of its own.")),
-    Reason.CANCELLED: ReasonText(gettext_lazy("The provider cancelled it.")),
-    Reason.DEADLINE: ReasonText(gettext_lazy("The provider did not finish it in time.")),
+    Reason.PROVIDER: ReasonText(gettext_lazy("The provider reported an error.")),
+    Reason.CANCELLED: ReasonText(gettext_lazy("The provider cancelled the request.")),
+    Reason.DEADLINE: ReasonText(gettext_lazy("We had no result from the provider in time.")),
     Reason.TRANSPORT: ReasonText(
-        gettext_lazy("The provider could not be reached; nothing was sent.")
+        gettext_lazy("We could not reach the provider, so nothing was sent.")
     ),
-    Reason.STAFF: ReasonText(gettext_lazy("Staff have paused the provider for now.")),
+    Reason.STAFF: ReasonText(gettext_lazy("Staff have paused the provider.")),
     Reason.CAP: ReasonText(
-        gettext_lazy("This site's budget for the provider is spent for the day.")
+        gettext_lazy("This site has used up its daily budget for the provider.")
     ),
     JobReason.UNWANTED: ReasonText(
-        gettext_lazy("It could not be sent at once, and you had stopped waiting.")
+        gettext_lazy(
+            "The provider did not make the picture and you had stopped waiting, so we did "
+            "not try again."
+        )
     ),
-    JobReason.NOT_FETCHED: ReasonText(gettext_lazy("It was made, but it could not be fetched.")),
+    JobReason.NOT_FETCHED: ReasonText(
+        gettext_lazy("The picture was made, but we could not download it.")
+    ),
     JobReason.UNREAD: ReasonText(
-        gettext_lazy("It was made, but we cannot read it. Staff have been told."),
+        gettext_lazy("The picture was made, but we cannot read it. Staff have been notified."),
         headline=gettext_lazy("Made, but we cannot read it"),
     ),
     JobReason.GIVEN_BACK: ReasonText(
-        gettext_lazy("Staff gave the slot back; if the picture comes, it is yours."),
+        gettext_lazy(
+            "We have not found out whether the picture was made. If it still arrives, it "
+            "is yours and uses no slot."
+        ),
         headline=gettext_lazy("We could not confirm this one"),
     ),
 }
@@ -155,21 +163,23 @@ QUESTIONS: dict[str, Question] = {
     "stop_waiting": Question(
         gettext_lazy("Stop waiting for this picture?"),
         gettext_lazy(
-            "The request was sent and cannot be taken back; the provider may still make the "
-            "picture and charge for it. The slot stays on hold until that is known. If the "
-            "picture comes, it is yours; if it fails, the slot is free again."
+            "We have sent this request and cannot take it back. The provider may still "
+            "make the picture and charge for it, so your slot stays on hold until we know. "
+            "If the picture arrives, it is yours and uses the slot. If it fails, the slot "
+            "is given back."
         ),
         gettext_lazy("Stop waiting"),
-        gettext_lazy("Go on waiting"),
+        gettext_lazy("Keep waiting"),
     ),
     "delete": Question(
         gettext_lazy("Delete this picture?"),
         gettext_lazy(
-            "The picture and its file are removed from this site for good. The prompt and the "
-            "record that a slot was used stay; the slot does not come back."
+            "This permanently removes the picture and its file from this site. The prompt "
+            "stays, and so does the record that a slot was used. You do not get the slot "
+            "back."
         ),
-        gettext_lazy("Delete"),
-        gettext_lazy("Keep it"),
+        gettext_lazy("Delete picture"),
+        gettext_lazy("Keep picture"),
     ),
 }
 
@@ -184,82 +194,96 @@ class Message:
 
 MESSAGES: dict[str, Message] = {
     "deleted": Message(gettext_lazy("The picture was deleted."), "ready"),
-    "nothing_to_delete": Message(gettext_lazy("It has no picture to delete."), "failed"),
-    "had_ended": Message(gettext_lazy("It had already ended."), "neutral"),
-    "had_been_cancelled": Message(gettext_lazy("It had been cancelled already."), "neutral"),
+    "nothing_to_delete": Message(gettext_lazy("There is no picture to delete."), "failed"),
+    "had_ended": Message(gettext_lazy("This request had already ended."), "neutral"),
+    "had_been_cancelled": Message(
+        gettext_lazy("This request had already been cancelled."), "neutral"
+    ),
     "ended_before_cancel": Message(
-        gettext_lazy("It was too late to cancel: it had already ended."), "failed"
+        gettext_lazy("Too late to cancel. This request had already ended."), "failed"
     ),
     "sent_before_cancel": Message(
-        gettext_lazy("It was too late to cancel: the request was already on its way."), "failed"
+        gettext_lazy("Too late to cancel. We had already started sending this request."), "failed"
     ),
     "earlier_may_come": Message(
-        gettext_lazy("The earlier try may still bring its picture, so we do not pay for another."),
+        gettext_lazy("Your earlier try may still produce a picture, so we did not start another."),
         "doubt",
     ),
     "earlier_came": Message(
-        gettext_lazy("The earlier try brought its picture after all."), "ready"
+        gettext_lazy("Your earlier try produced its picture after all."), "ready"
     ),
 }
 
 EVENTS: dict[str, "StrPromise"] = {
     "reserved": gettext_lazy("Slot %(slot)s of %(day)s was reserved."),
     "sent": gettext_lazy("Sent to %(provider)s, model %(model)s."),
-    "accepted": gettext_lazy("The provider took it."),
-    "busy": gettext_lazy("The provider was busy. We keep your place."),
-    "send_window_missed": gettext_lazy("It was not sent in time. We keep your place."),
-    "fallback": gettext_lazy("%(provider)s %(because)s. Another is asked."),
-    "unknown": gettext_lazy("The provider's answer was lost. We did not try again."),
-    "overdue": gettext_lazy("The provider takes too long. We go on asking, more slowly."),
+    "accepted": gettext_lazy("The provider accepted the request."),
+    "busy": gettext_lazy("The provider was busy. You keep your place in the queue."),
+    "send_window_missed": gettext_lazy(
+        "We did not send it in time. You keep your place in the queue."
+    ),
+    "fallback": gettext_lazy("%(provider)s %(because)s. We ask another provider."),
+    "unknown": gettext_lazy(
+        "We have no clear answer from the provider. We did not send the request again."
+    ),
+    "overdue": gettext_lazy("The provider is taking too long. We keep checking, less often."),
     "made": gettext_lazy("The picture was made."),
-    "made_late": gettext_lazy("We learned that the picture was made after all."),
-    "fetch_failed": gettext_lazy("The file could not be fetched this time. We try again."),
-    "store_failed": gettext_lazy("The file could not be stored this time. We try again."),
-    "no_output": gettext_lazy("The provider finished, but lists no picture yet. We ask again."),
-    "unread": gettext_lazy("We cannot read what was made. Staff have been told."),
+    "made_late": gettext_lazy("We found out later that the picture was made."),
+    "fetch_failed": gettext_lazy("We could not download the file. We will try again."),
+    "store_failed": gettext_lazy("We could not save the file. We will try again."),
+    "no_output": gettext_lazy("The provider finished, but lists no picture yet. We check again."),
+    "unread": gettext_lazy("We cannot read what the provider made. Staff have been notified."),
     "delivered": gettext_lazy("Staff delivered the picture."),
     "ready": gettext_lazy("The picture is ready."),
-    "another": gettext_lazy("Another picture of it came after all."),
-    "failed": gettext_lazy("It failed. %(reason)s"),
-    "work_failed": gettext_lazy("One part of it failed."),
-    "failed_late": gettext_lazy("We learned that no picture was made."),
-    "not_fetched": gettext_lazy("We stopped trying to fetch the file."),
-    "cancelled": gettext_lazy("You cancelled it."),
-    "restored": gettext_lazy("This site was restored from a backup, and this was cancelled."),
+    "another": gettext_lazy("Another picture for this request arrived."),
+    "failed": gettext_lazy("This request failed. %(reason)s"),
+    "work_failed": gettext_lazy("One part of this request failed."),
+    "failed_late": gettext_lazy("We found out later that no picture was made."),
+    "not_fetched": gettext_lazy("We stopped trying to download the file."),
+    "cancelled": gettext_lazy("You cancelled this request."),
+    "restored": gettext_lazy(
+        "This site was restored from a backup, and this request was cancelled."
+    ),
     "unwanted": gettext_lazy("You stopped waiting."),
     "deleted": gettext_lazy("You deleted the picture."),
-    "removed": gettext_lazy("Its person was deleted, and what was theirs was removed."),
-    "expired": gettext_lazy("The picture was removed: those of visitors are not kept for ever."),
-    "given_up": gettext_lazy("We stopped asking: the outcome was never learned."),
-    "set_aside": gettext_lazy("Something on this machine keeps failing. Next try at %(until)s."),
-    "resumed": gettext_lazy("Staff had it tried again at once."),
-    "given_back": gettext_lazy("Staff gave the slot back. We go on asking for the picture."),
-    "attached": gettext_lazy("Staff found the request at the provider."),
+    "removed": gettext_lazy("The user was deleted, and their prompts and pictures were removed."),
+    "expired": gettext_lazy(
+        "The picture was removed. We keep visitors' pictures for a limited time."
+    ),
+    "given_up": gettext_lazy(
+        "We stopped checking. We never found out whether the picture was made."
+    ),
+    "set_aside": gettext_lazy("Something on our side keeps failing. Next try at %(until)s."),
+    "resumed": gettext_lazy("Staff resumed this request."),
+    "given_back": gettext_lazy("Staff gave the slot back. We keep checking for the picture."),
+    "attached": gettext_lazy("Staff matched this request to a run at the provider."),
 }
 
 # Why another provider was asked, after the name of the one before.
 BECAUSE: dict[str, "StrPromise"] = {
-    "auth": gettext_lazy("did not accept this site's account"),
-    "balance": gettext_lazy("had no balance left"),
-    "cancelled": gettext_lazy("cancelled it"),
-    "cap": gettext_lazy("had its budget of the day spent"),
+    "auth": gettext_lazy("rejected this site's account"),
+    "balance": gettext_lazy("had no credit left"),
+    "cancelled": gettext_lazy("cancelled the request"),
+    "cap": gettext_lazy("had used up its daily budget"),
     "content": gettext_lazy("refused the prompt"),
     "input": gettext_lazy("did not accept the request"),
     "no_output": gettext_lazy("made no picture"),
     "rate": gettext_lazy("was busy"),
     "staff": gettext_lazy("was paused by staff"),
 }
-WAS_DOWN = gettext_lazy("was down")
+WAS_DOWN = gettext_lazy("was unavailable")
 
 # What made a call doubtful, by the rule on its row; any other rule is an unclear answer.
 DOUBTS: dict[str, "StrPromise"] = {
     "lost": gettext_lazy("The provider stopped answering at %(time)s."),
-    "unreadable": gettext_lazy("The provider's answer at %(time)s could not be read."),
-    "sender_lost": gettext_lazy("This machine broke off at %(time)s, while it was sending."),
-    "adapter_raised": gettext_lazy("This machine lost the provider's answer at %(time)s."),
+    "unreadable": gettext_lazy("We could not read the provider's answer at %(time)s."),
+    "sender_lost": gettext_lazy("We were interrupted at %(time)s while sending the request."),
+    "adapter_raised": gettext_lazy(
+        "Something went wrong on our side at %(time)s, before we had a usable answer."
+    ),
 }
 UNCLEAR = gettext_lazy(
-    "The provider's answer at %(time)s does not say whether it took the request."
+    "The provider's answer at %(time)s does not say whether it accepted the request."
 )
 
 

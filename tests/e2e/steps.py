@@ -15,7 +15,7 @@ def fill_form(page: Page, prompt: str = PROMPT, fault: str = "") -> None:
     page.goto("/images/new")
     page.get_by_label("What should be in the picture?").fill(prompt)
     if fault:
-        page.get_by_label("What the test provider does").select_option(fault)
+        page.get_by_label("Simulate a problem (test provider)").select_option(fault)
 
 
 def order(page: Page, prompt: str = PROMPT, fault: str = "") -> None:

@@ -19,7 +19,7 @@ def test_stop_waiting_asks_in_a_dialog_and_keeps_the_picture(page):
     order_slowly(page)
     page.get_by_role("link", name="Stop waiting").click()
     dialog = page.get_by_role("dialog", name="Stop waiting for this picture?")
-    dialog.get_by_role("link", name="Go on waiting").click()
+    dialog.get_by_role("link", name="Keep waiting").click()
     expect(dialog).not_to_be_attached()
     expect(page.locator("#stop_waiting")).to_be_focused()
     page.get_by_role("link", name="Stop waiting").click()

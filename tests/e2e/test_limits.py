@@ -72,7 +72,7 @@ def test_a_page_too_many_offers_itself_again(someone, troubles):
     page.goto("/images/new")
     page.evaluate("async () => { for (let i = 0; i < 110; i++) await fetch('/sign-in') }")
     page.goto("/gallery")
-    expect(page.get_by_role("heading", name="A little slower, please")).to_be_visible()
+    expect(page.get_by_role("heading", name="Too many requests")).to_be_visible()
     expect(page.get_by_text(SAYS)).to_be_visible()
     expect(page.get_by_role("link", name="Try again")).to_have_attribute("href", "/gallery")
     assert not is_wide(page)

@@ -15,7 +15,7 @@ from tests.site_process import Site
 pytestmark = [pytest.mark.chromium, pytest.mark.site]
 
 TYPED = "A harbour that nobody ordered yet"
-SAYS = "Too many new visitors have come from your network today."
+SAYS = "Your network has reached today's limit for new visitors."
 FIELD = "What should be in the picture?"
 
 
@@ -67,7 +67,7 @@ def test_the_second_reads_why_and_keeps_the_text(second, troubles, java_script, 
     send(page)
     summary = page.locator("#error-summary")
     expect(summary).to_contain_text(SAYS)
-    expect(summary).to_contain_text(re.compile(r"Renews at 00:00 UTC, in \d+ (h|min)"))
+    expect(summary).to_contain_text(re.compile(r"It resets at 00:00 UTC, in \d+ (h|min)"))
     expect(summary.get_by_role("link", name="Sign in")).to_be_visible()
     expect(page.get_by_label(FIELD)).to_have_value(TYPED)
     expect(page.get_by_label("Landscape, 3:2")).to_be_checked()

@@ -43,7 +43,7 @@ def test_from_the_first_page_to_the_file_by_clicks(page):
     page.get_by_role("link", name="Make a picture").click()
     page.get_by_label("What should be in the picture?").fill(PROMPT)
     # Slow enough to be seen on hold.
-    page.get_by_label("What the test provider does").select_option("slow_14")
+    page.get_by_label("Simulate a problem (test provider)").select_option("slow_14")
     page.get_by_role("button", name="Generate").click()
     page.wait_for_url("**/jobs/*")
     expect_quota(page, "2 of 3 slots left today · 1 on hold")
@@ -182,7 +182,9 @@ def test_the_second_of_two_tabs_hears_that_the_last_slot_is_gone(someone, troubl
     fill_form(second, "What the second tab wants")
     order(first)
     second.get_by_role("button", name="Generate").click()
-    expect(second.locator("#error-summary")).to_contain_text("All 3 of today are used or on hold.")
+    expect(second.locator("#error-summary")).to_contain_text(
+        "All 3 of today's slots are used or on hold."
+    )
     typed = second.get_by_label("What should be in the picture?")
     assert typed.input_value() == "What the second tab wants"
     expect(second.locator("#quota")).to_contain_text("0 of 3 slots left today")

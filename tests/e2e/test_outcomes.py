@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.chromium, pytest.mark.site]
 
 # Fault of the form, state, a sentence, what the header then says of the quota.
 ENDS = [
-    ("fail", "Failed", "The provider reported a failure of its own.", "3 of 3 slots left today"),
+    ("fail", "Failed", "The provider reported an error.", "3 of 3 slots left today"),
     (
         "http_402",
         "Failed",
@@ -23,13 +23,13 @@ ENDS = [
     (
         "result_wrong_type",
         "Confirming",
-        "It was made, but we cannot read it. Staff have been told.",
+        "The picture was made, but we cannot read it. Staff have been notified.",
         "2 of 3 slots left today · 1 on hold",
     ),
     (
         "drop_after",
         "Confirming",
-        "It may have made and charged for the picture, so we did not try again.",
+        ("It may have made the picture and charged for it, so we did not send the request again."),
         "2 of 3 slots left today · 1 on hold",
     ),
     (
@@ -88,7 +88,7 @@ def test_cancelling_what_waits_gives_the_slot_back(site, someone, javascript):
         page.get_by_role("button", name="Cancel").click()
         expect_state(page, "Cancelled")
     expect_quota(page, "3 of 3 slots left today")
-    expect(page.locator("main")).to_contain_text("You cancelled it before it was sent.")
+    expect(page.locator("main")).to_contain_text("You cancelled this request before we sent it.")
 
 
 def test_cancelling_too_late_says_so(site, someone):
@@ -116,7 +116,7 @@ def test_ben_sees_nothing_of_anas(someone, troubles):
     ana.wait_for_url("**/images/*")
     for address in (job, ana.url, f"{ana.url}/file", f"{ana.url}/file?download"):
         assert ben.goto(address).status == 404
-        expect(ben.get_by_role("heading")).to_have_text("Not here")
+        expect(ben.get_by_role("heading")).to_have_text("Page not found")
     ben.goto("/gallery")
     expect(ben.locator("main")).to_contain_text("No pictures yet.")
     troubles.clear()

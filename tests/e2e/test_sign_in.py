@@ -54,7 +54,7 @@ def test_wrong_password_is_said_at_the_top(page, make_user, troubles):
     sign_in(page, make_user("emma"), "wrong")
     summary = page.locator("#error-summary")
     expect(summary).to_be_focused()
-    expect(summary).to_contain_text("No account has this name and this password.")
+    expect(summary).to_contain_text("Incorrect username or password.")
     expect(page).to_have_title("Error · Sign in · Counterfoil")
     summary.get_by_role("link").click()
     expect(page.get_by_label("Name")).to_be_focused()

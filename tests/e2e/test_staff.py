@@ -129,7 +129,8 @@ def test_the_slot_goes_back_and_the_picture_comes_all_the_same(site, page, staff
     expect_state(page, "Failed")
     expect(page.get_by_role("heading", name="We could not confirm this one")).to_be_visible()
     expect(page.locator("main")).to_contain_text(
-        "Staff gave the slot back; if the picture comes, it is yours. Your slot was given back."
+        "We have not found out whether the picture was made. If it still arrives, it "
+        "is yours and uses no slot. Your slot was given back."
     )
     expect_quota(page, "3 of 3 slots left today")
     assert states(desk, job) == ("given back", "given up", "Failed")
@@ -163,7 +164,9 @@ def test_a_lost_call_is_given_its_id(site, page, someone, staff, troubles, scrip
     confirm(desk, "Ask the provider", **{"The provider's id": run_of(site, job)})
     attach_seen(desk)
     expect_state(page, "Ready")
-    expect(page.locator("main")).to_contain_text("Staff found the request at the provider.")
+    expect(page.locator("main")).to_contain_text(
+        "Staff matched this request to a run at the provider."
+    )
     expect_quota(page, "2 of 3 slots left today")
     assert states(desk, job) == ("used", "succeeded", "Ready")
     assert all("409" in trouble for trouble in troubles)

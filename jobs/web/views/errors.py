@@ -27,19 +27,24 @@ class NotHere(Http404):
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    says = _("Your browser sent something this site cannot read.")
-    return _page(request, 400, _("Not understood"), says)
+    says = _("Your browser sent something that this site cannot read.")
+    return _page(request, 400, _("Your request was not understood"), says)
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _page(request, 403, _("Not allowed"), _("You may not see or do this."))
+    return _page(
+        request,
+        403,
+        _("You do not have access"),
+        _("You do not have permission to see or do this."),
+    )
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    says = _("There is nothing at this address, or it is not yours.")
+    says = _("This page does not exist, or you do not have access to it.")
     if isinstance(exception, NotHere):
         says = str(exception)
-    return _page(request, 404, _("Not here"), says)
+    return _page(request, 404, _("Page not found"), says)
 
 
 def broken(request: HttpRequest) -> HttpResponse:
@@ -51,7 +56,7 @@ def broken(request: HttpRequest) -> HttpResponse:
     passes = is_outage and not is_damaged
     context = {
         "title": _("Try again in a minute") if passes else _("Something went wrong"),
-        "says": _outage(error) if is_outage else _("It was written down for the staff."),
+        "says": _outage(error) if is_outage else _("We logged the error for staff."),
         "theme": theme_of(request),
         "stylesheet": f"{settings.STATIC_URL}app.css",
     }
@@ -77,15 +82,11 @@ def _outage(error: BaseException | None) -> str:
     """Reachable but full or read-only, or not reachable at all: both pass, and nothing is lost.
     A server speaks its operator's language, so its SQLSTATE is what counts."""
     if is_damage(error):
-        return _("The database of this site is damaged. Staff must look at it.")
+        return _("The database of this site is damaged. Only staff can fix this.")
     text = f"{error} {getattr(error and error.__cause__, 'sqlstate', '')}".lower()
     if any(word in text for word in ("readonly", "read-only", "full", "space", *UNWRITABLE)):
-        return _(
-            "The database is not writable at the moment. Nothing was lost; try again in a minute."
-        )
-    return _(
-        "The database is not reachable at the moment. Nothing was lost; try again in a minute."
-    )
+        return _("We cannot save anything right now. Try again in a minute.")
+    return _("We cannot reach our database right now. Try again in a minute.")
 
 
 def _page(request: HttpRequest, status: int, title: str, says: str) -> HttpResponse:

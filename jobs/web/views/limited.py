@@ -39,7 +39,7 @@ def bare_limited_page(request: HttpRequest, limited: Limited) -> HttpResponse:
 
 def busy_page(request: HttpRequest) -> HttpResponse:
     """No turn to check a password, the same for known and unknown names."""
-    says = _("Too many people are signing in at this moment. Try again in a moment.")
+    says = _("Too many people are signing in at the moment. Try again in a few seconds.")
     response = _dated(_page(request, says), BUSY_SECONDS)
     response.status_code = 503
     # Django would log each as an error.
@@ -54,11 +54,11 @@ def _dated(response: HttpResponse, seconds: int) -> HttpResponse:
 
 def limited_in_words(seconds: int) -> str:
     if seconds <= 90:
-        return _("Too many tries from here. Try again in %(seconds)s s.") % {"seconds": seconds}
+        return _("Too many requests. Try again in %(seconds)s seconds.") % {"seconds": seconds}
     minutes = math.ceil(seconds / 60)
     return ngettext(
-        "Too many tries from here. Try again in %(minutes)s minute.",
-        "Too many tries from here. Try again in %(minutes)s minutes.",
+        "Too many requests. Try again in %(minutes)s minute.",
+        "Too many requests. Try again in %(minutes)s minutes.",
         minutes,
     ) % {"minutes": minutes}
 
@@ -110,7 +110,7 @@ def _whole_page(
     request: HttpRequest, says: str, *, posted: list[tuple[str, str]] | None
 ) -> HttpResponse:
     context = {
-        "title": _("A little slower, please"),
+        "title": _("Too many requests"),
         "says": says,
         "again": request.get_full_path(),
         "posted": posted,

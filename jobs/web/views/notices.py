@@ -19,7 +19,7 @@ def mail_notice(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     if "take_back" in request.POST:
         notices.take_back(job.pk)
     elif not notices.address_of(job):
-        raise NotHere(_("There is no e-mail address to write to."))
+        raise NotHere(_("We have no email address for you."))
     elif not notices.ask(job.pk, timezone.now()):
         tell(request, "had_ended")
     return see_other("job", job.pk)

@@ -190,11 +190,13 @@ def _open(picture: Picture) -> BinaryIO:
     """Only a file of a known type inside the media folder."""
     path = media.path_of(picture.file)
     if path is None or picture.media_type not in SHOWABLE:
-        raise NotHere(_("This picture cannot be shown."))
+        raise NotHere(_("We cannot show this picture."))
     try:
         return path.open("rb")
     except OSError:
-        raise NotHere(_("The file of this picture is missing. Staff must look at it.")) from None
+        raise NotHere(
+            _("We could not open this picture's file. Only staff can fix this.")
+        ) from None
 
 
 def _file_name(picture: Picture) -> str:

@@ -17,7 +17,7 @@ def own_jobs(request: HttpRequest) -> JobQuerySet:
 def own_job(request: HttpRequest, job_id: uuid.UUID) -> Job:
     job = own_jobs(request).select_related("attempt").filter(pk=job_id).first()
     if job is None:
-        raise NotHere(_("There is no such job, or it is not yours."))
+        raise NotHere(_("This job does not exist, or you do not have access to it."))
     return job
 
 
@@ -25,7 +25,7 @@ def own_picture(request: HttpRequest, picture_id: uuid.UUID) -> Picture:
     mine = Picture.objects.filter(job__in=own_jobs(request)).select_related("job", "call")
     picture = mine.filter(pk=picture_id).first()
     if picture is None:
-        raise NotHere(_("There is no such picture, or it is not yours."))
+        raise NotHere(_("This picture does not exist, or you do not have access to it."))
     return picture
 
 

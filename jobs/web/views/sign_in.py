@@ -12,15 +12,15 @@ class SignInForm(AuthenticationForm):
     """Says the same whether the name or the password is wrong, or the account is switched off."""
 
     error_messages = {
-        "invalid_login": _("No account has this name and this password."),
-        "inactive": _("No account has this name and this password."),
+        "invalid_login": _("Incorrect username or password."),
+        "inactive": _("Incorrect username or password."),
     }
 
     def __init__(self, *args, **kwargs) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["username"].label = _("Name")
-        self.fields["username"].error_messages["required"] = _("Type your name.")
-        self.fields["password"].error_messages["required"] = _("Type your password.")
+        self.fields["username"].label = _("Username")
+        self.fields["username"].error_messages["required"] = _("Enter your username.")
+        self.fields["password"].error_messages["required"] = _("Enter your password.")
         if self.errors:
             # The summary of what is wrong has the focus then.
             del self.fields["username"].widget.attrs["autofocus"]

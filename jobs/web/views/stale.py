@@ -21,7 +21,10 @@ def not_sent(request: HttpRequest, reason: str = "") -> HttpResponse:
         return csrf_failure(request, reason)
     context: dict[str, object] = {
         "form": PictureForm(request.POST),
-        "refused": _("You signed in or out since this form was opened. Send it once more."),
+        "refused": _(
+            "This form is out of date. You may have signed in or out since you opened it. "
+            "Send it again."
+        ),
     }
     status = 409 if wants_part(request) else 403
     return show(

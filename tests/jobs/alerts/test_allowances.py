@@ -73,7 +73,7 @@ def test_it_is_told_once_and_closes_with_the_providers_day(look, account, now, s
     assert told() == 1
     assert look(now + DAY) == []
     alert = Alert.objects.get(kind=AlertKind.ALLOWANCE)
-    assert (alert.words, alert.closed_at) == ("1 of 2 of the day are used", now + DAY)
+    assert (alert.words, alert.closed_at) == ("1 of 2 used today", now + DAY)
 
 
 def test_it_stands_on_the_dashboard(look, account, now, settings, staff_client):
@@ -82,7 +82,7 @@ def test_it_stands_on_the_dashboard(look, account, now, settings, staff_client):
     look(now + MINUTE)
     shown = text_of(staff_client.get("/admin/dashboard/"))
     assert "sandbox 100 %" in shown
-    assert "1 of 1 of the month are used" in shown
+    assert "1 of 1 used this month" in shown
 
 
 def test_an_allowance_nobody_named_is_not_looked_for(look, account, now, settings):

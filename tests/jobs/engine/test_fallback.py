@@ -173,7 +173,7 @@ def test_a_bad_key_pauses_the_provider_for_the_next_job_with_an_alert(order, fak
     assert asked(first) == ["fake rejected", "spare accepted"]
     assert asked(second) == ["spare accepted"]
     assert calls_of(second)[0].after_rule == "paused"
-    assert "because fake, brush-1 did not accept this site's account" in said(second)
+    assert "because fake, brush-1 rejected this site's account" in said(second)
     alert = Alert.objects.get()
     assert (alert.kind, alert.subject, alert.closed_at) == (AlertKind.PROVIDER_PAUSED, "fake", None)
 
@@ -268,7 +268,7 @@ def test_a_spent_budget_is_no_matter_where_a_fallback_has_one(order, spare, capp
     working.advance(first.pk)
     working.advance(second.pk)
     assert asked(second) == ["spare accepted"]
-    assert "had its budget of the day spent" in said(second)
+    assert "had used up its daily budget" in said(second)
 
 
 def test_a_job_whose_fallback_left_the_settings_ends(order, fake, spare, settings):

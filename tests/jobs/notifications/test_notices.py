@@ -114,7 +114,7 @@ def test_mail_is_not_offered_at_the_end(ana_client, account, now):
     job = rows.failed(account, now)
     assert OFFER not in text_of(page(ana_client, job))
     answer = ana_client.post(f"/jobs/{job.pk}/mail", follow=True)
-    assert "It had already ended." in text_of(answer)
+    assert "This request had already ended." in text_of(answer)
     assert rows.again(job).notice_due_at is None
 
 

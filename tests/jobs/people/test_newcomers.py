@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued")]
 NEW = "/images/new"
 ORDER = PictureOrder(prompt="a fox", aspect_ratio="1:1", offer=rows.OFFER)
 FIELDS = {"prompt": "A lighthouse at dusk", "aspect_ratio": "3:2", "form_key": "k" * 32}
-SAYS = "Too many new visitors have come from your network today."
+SAYS = "Your network has reached today's limit for new visitors."
 
 
 @pytest.fixture(autouse=True)
@@ -115,7 +115,7 @@ class TestRefused:
         response = come(prompt="A harbour in fog", fault="drop_after")
         assert response.status_code == 429
         assert (
-            f"{SAYS} Renews at 00:00 UTC, in 12 h 0 min. Sign in (opens in a new tab)"
+            f"{SAYS} It resets at 00:00 UTC, in 12 h 0 min. Sign in (opens in a new tab)"
             in text_of(response)
         )
         assert response["Retry-After"] == str(12 * 3600)
@@ -159,7 +159,7 @@ class TestRefused:
 
     def test_a_seat_is_not_kept_for_an_order_that_was_refused(self, come, client):
         Allowance.objects.filter(plan__name="visitor", kind="image").update(slots=0)
-        assert "Your plan has no pictures." in text_of(come())
+        assert "Your plan includes no pictures." in text_of(come())
         assert (Account.objects.count(), Newcomer.objects.count()) == (0, 0)
         Allowance.objects.filter(plan__name="visitor", kind="image").update(slots=1)
         assert come().status_code == 303
@@ -176,7 +176,7 @@ class TestRefused:
         settings.NEW_VISITORS_A_DAY = 0
         response = come()
         assert response.status_code == 429
-        assert "Only people with an account can order here." in text_of(response)
+        assert "You need an account to make pictures on this site." in text_of(response)
         assert "Retry-After" not in response
         assert not Account.objects.exists()
 

@@ -52,12 +52,12 @@ def test_page_gives_no_hint_whether_the_name_exists(page, sent):
     answer = page.post("/sign-in", sent)
     assert answer.status_code == 422
     errors = re.findall(r"<li><a href=\"#id_username\">([^<]+)</a></li>", answer.content.decode())
-    assert errors == ["No account has this name and this password."]
+    assert errors == ["Incorrect username or password."]
 
 
 def test_page_says_what_is_missing_and_keeps_the_name(page):
     shown = page.post("/sign-in", {"username": "ana", "password": ""}).content.decode()
-    assert '<a href="#id_password">Type your password.</a>' in shown
+    assert '<a href="#id_password">Enter your password.</a>' in shown
     assert 'id="id_password_error"' in shown
     assert 'value="ana"' in shown
     assert shown.count("autofocus") == 1
@@ -141,7 +141,7 @@ def test_form_of_a_spent_id_is_refused_with_its_text(stale_client):
     answer = stale_client.post("/images/new", fields)
     assert answer.status_code == 409
     assert "a fox</textarea>" in answer.content.decode()
-    assert "This form was opened before you signed in. Send it once more." in text_of(answer)
+    assert "You opened this form before you signed in. Send it again." in text_of(answer)
     assert not Job.objects.exists()
     assert stale_client.post("/images/new", fields).status_code == 303
 
@@ -191,7 +191,10 @@ def test_stale_form_is_shown_again_with_its_text(strict, stale_token, headers, s
     answer = strict.post("/images/new", fields, headers=headers)
     assert answer.status_code == status
     assert "a fox</textarea>" in answer.content.decode()
-    assert "You signed in or out since this form was opened. Send it once more." in text_of(answer)
+    assert (
+        "This form is out of date. You may have signed in or out since you opened it. "
+        "Send it again."
+    ) in text_of(answer)
     assert not Job.objects.exists()
     again = strict.post("/images/new", FIELDS | {"csrfmiddlewaretoken": token_in(answer)})
     assert again.status_code == 303

@@ -82,7 +82,7 @@ def test_lists_show_it_no_more(ana_client, account, now, address):
 )
 def test_there_is_nothing_to_delete(ana_client, account, now, make):
     job = make(account, now)
-    assert "It has no picture to delete." in text_of(press(ana_client, job))
+    assert "There is no picture to delete." in text_of(press(ana_client, job))
     assert rows.again(job).version == job.version
 
 

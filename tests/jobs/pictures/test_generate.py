@@ -147,8 +147,8 @@ def test_a_model_is_chosen_among_those_of_the_site(run, settings):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["  "], "generate: the prompt: Say what should be in the picture."),
-        (["x" * 2001], "generate: the prompt: Use at most 2000 characters (now 2001)."),
+        (["  "], "generate: the prompt: Enter a prompt that says what should be in the picture."),
+        (["x" * 2001], "generate: the prompt: Use 2000 characters or fewer. Your prompt has 2001."),
         (["a \udcff"], "generate: the prompt is not valid UTF-8"),
         (["a fox", "--aspect-ratio", "7:1"], "generate: --aspect-ratio: Select a valid choice."),
         (["a fox", "--fault", "flood"], "generate: --fault: Select a valid choice."),
@@ -288,7 +288,7 @@ def test_each_change_is_one_readable_line(run, sandbox, meanwhile):
     assert [line.partition(" ")[2] for line in lines[1:-1]] == [
         "Slot 1 of 14 Mar was reserved.",
         "Sent to sandbox, model test-picture.",
-        "The provider took it.",
+        "The provider accepted the request.",
         "The picture was made.",
         "The picture is ready.",
     ]
@@ -298,7 +298,7 @@ def test_each_change_is_one_readable_line(run, sandbox, meanwhile):
 def test_a_failure_ends_with_its_reason_in_words(run, sandbox, meanwhile):
     meanwhile(send, answer(Rejected(Cause("content", rule="refused"))))
     assert run("a fox", "--wait").out.splitlines()[-1] == (
-        "failed: content: The provider refused this prompt (content rules)."
+        "failed: content: The provider refused this prompt because of its content rules."
     )
 
 

@@ -81,7 +81,7 @@ def test_a_picture_of_another_provider_proves_nothing(run, fake, spare):
     assert Job.objects.get().state == "ready"
     assert (test.is_good, test.words) == (
         False,
-        "Another provider made it, after this one had not.",
+        "This provider did not make the picture. A fallback did.",
     )
 
 

@@ -41,7 +41,7 @@ def test_the_wish_keeps_state_slot_and_call(ana_client, account, now, make):
 
 def test_the_page_says_since_when_nobody_waits(ana_client, account, now):
     shown = text_of(press(ana_client, rows.generating(account, now)))
-    assert "You stopped waiting at 12:00 UTC; what was sent cannot be taken back." in shown
+    assert "You stopped waiting at 12:00 UTC. We cannot take the request back." in shown
 
 
 def test_the_wish_is_noted_once(ana_client, account, now):
@@ -88,14 +88,14 @@ def test_one_that_leaves_the_queue_meanwhile_is_not_called_ended(
 
     job = rows.busy(account, now)
     monkeypatch.setattr(outcomes, "cancel", lose)
-    assert "It had already ended." not in text_of(press(ana_client, job))
+    assert "This request had already ended." not in text_of(press(ana_client, job))
     assert names_of(job)[-2:] == ["sent", "unwanted"]
 
 
 @pytest.mark.parametrize("make", [rows.ready, rows.failed, rows.cancelled, rows.not_confirmed])
 def test_too_late_changes_nothing_and_says_so(ana_client, account, now, make):
     job = make(account, now)
-    assert "It had already ended." in text_of(press(ana_client, job))
+    assert "This request had already ended." in text_of(press(ana_client, job))
     assert rows.again(job).version == job.version
 
 

@@ -9,7 +9,7 @@ from tests.jobs.conftest import HTMX, text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 
-NO_STAFF = "Nobody can open the staff pages yet"
+NO_STAFF = "There is no staff account yet"
 NO_KEY = "No provider key is set, so pictures are test pictures: set POLZA_API_KEY"
 AT_HOME = {"SERVER_NAME": "localhost", "REMOTE_ADDR": "127.0.0.1"}
 

@@ -71,7 +71,10 @@ class TestGiveBack:
     def test_its_person_reads_a_decision_and_no_finding(self, account, decision, now):
         panel = panel_of(given_back(account, decision, now))
         assert panel["sentences"] == [
-            "Staff gave the slot back; if the picture comes, it is yours.",
+            (
+                "We have not found out whether the picture was made. If it still arrives, it "
+                "is yours and uses no slot."
+            ),
             "Your slot was given back.",
         ]
         assert panel["actions"] == ("again",)
@@ -134,7 +137,7 @@ class TestLateTruth:
     def test_a_failure_is_told(self, account, decision, now, answer):
         job = rows.news(given_back(account, decision, now), answer, now + 2 * HOUR)
         assert states(job) == ("failed", "given_up", "failed")
-        assert panel_of(job)["sentences"][0] == "We learned in the end that no picture was made."
+        assert panel_of(job)["sentences"][0] == "We found out later that no picture was made."
 
     def test_the_providers_list_is_searched_for_it_all_the_same(
         self, account, decision, now, settings

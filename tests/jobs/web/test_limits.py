@@ -199,7 +199,7 @@ class TestSignIn:
         assert is_limited(refused)
         assert 'value="ana"' in refused.content.decode()
         assert "ana's password" not in refused.content.decode()
-        assert "Too many tries from here. Try again in 60 s." in text_of(refused)
+        assert "Too many requests. Try again in 60 seconds." in text_of(refused)
         assert "_auth_user_id" not in visitor.session
 
     def test_whether_the_account_exists_is_not_told(self, clock, ana):
@@ -260,7 +260,7 @@ class TestOrders:
         refused = self.order(visitor, headers=headers)
         assert is_limited(refused)
         assert "A boat</textarea>" in refused.content.decode()
-        assert "Too many tries from here. Try again in 60 s." in text_of(refused)
+        assert "Too many requests. Try again in 60 seconds." in text_of(refused)
         assert not Job.objects.exists()
         assert not Attempt.objects.exists()
 
@@ -279,7 +279,7 @@ class TestRefusal:
 
     def test_a_page_says_when_and_offers_itself_again(self, clock):
         refused = self.refused(path="/gallery?x=<b>")
-        assert "Too many tries from here. Try again in 60 s." in text_of(refused)
+        assert "Too many requests. Try again in 60 seconds." in text_of(refused)
         assert 'href="/gallery?x=%3Cb%3E"' in refused.content.decode()
         assert "429" not in text_of(refused)
 

@@ -18,9 +18,9 @@ def press(client, name: str, job):
     ("make", "name", "tone", "says"),
     [
         (rows.ready, "delete_result", "ready", "The picture was deleted."),
-        (rows.failed, "delete_result", "failed", "It has no picture to delete."),
-        (rows.ready, "stop_waiting", "neutral", "It had already ended."),
-        (rows.cancelled, "cancel_job", "neutral", "It had been cancelled already."),
+        (rows.failed, "delete_result", "failed", "There is no picture to delete."),
+        (rows.ready, "stop_waiting", "neutral", "This request had already ended."),
+        (rows.cancelled, "cancel_job", "neutral", "This request had already been cancelled."),
         (rows.ready, "cancel_job", "failed", "it had already ended."),
         (rows.sending, "cancel_job", "failed", "the request was already on its way."),
     ],

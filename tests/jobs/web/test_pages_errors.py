@@ -45,7 +45,7 @@ def test_fault_of_our_own_shows_no_trace_of_itself(breaking):
     response = breaking(ValueError("secret detail")).get("/gallery")
     shown = response.content.decode()
     assert response.status_code == 500
-    assert "It was written down for the staff." in text_of(response)
+    assert "We logged the error for staff." in text_of(response)
     for trace in ("secret detail", "ValueError", "Traceback", "500"):
         assert trace not in shown
 
@@ -69,7 +69,7 @@ def test_last_page_needs_no_manifest_of_static_files(breaking, settings):
 def test_unknown_address_is_told_in_plain_words(client, db, address):
     response = client.get(address)
     assert response.status_code == 404
-    assert "There is nothing at this address, or it is not yours." in text_of(response)
+    assert "This page does not exist, or you do not have access to it." in text_of(response)
     assert "404" not in text_of(response)
 
 
@@ -85,13 +85,13 @@ def test_forbidden_is_told_in_plain_words(monkeypatch, client, db):
     monkeypatch.setattr("jobs.web.views.home.own_jobs", refuse)
     response = client.get("/")
     assert response.status_code == 403
-    assert "You may not see or do this." in text_of(response)
+    assert "You do not have permission to see or do this." in text_of(response)
 
 
 def test_wrong_host_is_told_in_plain_words(client, db):
     response = client.get("/", headers={"host": "evil.example"})
     assert response.status_code == 400
-    assert "Your browser sent something this site cannot read." in text_of(response)
+    assert "Your browser sent something that this site cannot read." in text_of(response)
     assert "400" not in text_of(response)
 
 

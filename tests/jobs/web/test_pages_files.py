@@ -68,7 +68,7 @@ def test_missing_file_is_told_in_plain_words(ana_client, picture, media):
     (media / picture.file).unlink()
     response = ana_client.get(file_of(picture))
     assert response.status_code == 404
-    assert "The file of this picture is missing. Staff must look at it." in text_of(response)
+    assert "We could not open this picture's file. Only staff can fix this." in text_of(response)
     assert str(media) not in response.content.decode()
 
 

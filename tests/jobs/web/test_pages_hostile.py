@@ -54,7 +54,7 @@ def test_no_query_breaks_a_page(ana_client, addresses, odd, headers):
 def test_a_thousand_fields_are_not_read(ana_client, addresses, name):
     response = ana_client.get(f"{addresses[name]}?{'a=1&' * 1500}")
     assert response.status_code == 400
-    assert "Your browser sent something this site cannot read." in text_of(response)
+    assert "Your browser sent something that this site cannot read." in text_of(response)
 
 
 def test_a_refused_request_leaves_no_file_open(ana_client, addresses):
@@ -113,5 +113,5 @@ def test_no_field_breaks_the_form(ana_client, field):
 def test_a_body_beyond_all_reason_is_refused_in_plain_words(ana_client):
     response = ana_client.post("/images/new", {**FIELDS, "prompt": "x" * 2**21})
     assert response.status_code == 400
-    assert "Your browser sent something this site cannot read." in text_of(response)
+    assert "Your browser sent something that this site cannot read." in text_of(response)
     assert not Job.objects.exists()

@@ -20,32 +20,53 @@ from tests.jobs.conftest import HTMX, text_of
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 
 SAYS = {
-    "queued": "Waiting for a free worker. You are next. You can close this page.",
-    "sending": "A test picture usually takes some seconds. You can close this page.",
-    "busy": "All providers are busy. We keep your place. You can close this page.",
-    "generating": "A test picture usually takes some seconds. You can close this page.",
-    "unwanted": "You stopped waiting at 12:00 UTC; what was sent cannot be taken back. If the "
-    "picture comes, it is yours and takes the slot; if it fails, the slot is free.",
-    "lost": "The provider stopped answering at 12:00 UTC. It may have made and charged for the "
-    "picture, so we did not try again. It gave us no number, so we cannot ask. If it was made and "
-    "we learn of it, you get it. Your slot of 14 Mar stays on hold until 00:00 UTC.",
-    "overdue": "The provider is late: asked at 12:15 UTC, it says that it is still at work. It may "
-    "have made and charged for the picture, so we did not try again. We ask every 30 seconds.",
-    "silent": "The provider stopped answering: asked at 12:15 UTC, it gave no usable answer. It "
-    "may have made and charged for the picture, so we did not try again. We ask every 30 seconds.",
-    "saving": "The picture is made. We fetch and store it. You can close this page.",
+    "queued": "You are next in the queue. You can close this page.",
+    "sending": "A test picture usually takes a few seconds. You can close this page.",
+    "busy": ("All providers are busy. You keep your place in the queue. You can close this page."),
+    "generating": "A test picture usually takes a few seconds. You can close this page.",
+    "unwanted": (
+        "You stopped waiting at 12:00 UTC. We cannot take the request back. If the "
+        "picture arrives, it is yours and uses the slot. If it fails, the slot is "
+        "given back."
+    ),
+    "lost": (
+        "The provider stopped answering at 12:00 UTC. It may have made the picture and "
+        "charged for it, so we did not send the request again. The provider gave us no "
+        "reference, so we cannot check. If we learn that the picture was made, you get "
+        "it. Your slot for 14 Mar stays on hold until 00:00 UTC."
+    ),
+    "overdue": (
+        "The provider is late. At 12:15 UTC it said that it was still working. It may "
+        "have made the picture and charged for it, so we did not send the request "
+        "again. We check every 30 seconds."
+    ),
+    "silent": (
+        "When we checked at 12:15 UTC, the provider gave no usable answer. It may have "
+        "made the picture and charged for it, so we did not send the request again. We "
+        "check every 30 seconds."
+    ),
+    "saving": ("The picture is made. We are downloading and saving it. You can close this page."),
     "ready": "Ready in 6.0 s.",
     "deleted": "Ready in 6.0 s. You deleted the picture at 12:00 UTC.",
-    "failed": "The provider refused this prompt (content rules). Your slot was given back.",
-    "failed_billed": "The provider reported a failure of its own. Your slot was given back.",
-    "not_fetched": "It was made, but it could not be fetched. Your slot was given back.",
-    "unread_result": "It was made, but we cannot read it. Staff have been told. What came is kept, "
-    "and your slot is on hold. Staff can deliver it or give the slot back.",
-    "cancelled": "You cancelled it before it was sent. Your slot was given back.",
-    "not_confirmed": "We never learned the outcome. Your slot of 14 Mar stays on hold until",
-    "given_back": "Staff gave the slot back; if the picture comes, it is yours. Your slot was "
-    "given back.",
-    "ready_late": "Your slot had been given back before: this picture took none.",
+    "failed": (
+        "The provider refused this prompt because of its content rules. Your slot was given back."
+    ),
+    "failed_billed": "The provider reported an error. Your slot was given back.",
+    "not_fetched": "The picture was made, but we could not download it. Your slot was given back.",
+    "unread_result": (
+        "The picture was made, but we cannot read it. Staff have been notified. We "
+        "keep what the provider sent. Your slot is on hold. Staff can deliver the "
+        "picture or give the slot back."
+    ),
+    "cancelled": "You cancelled this request before we sent it. Your slot was given back.",
+    "not_confirmed": (
+        "We never found out whether the picture was made. Your slot for 14 Mar stays on hold until"
+    ),
+    "given_back": (
+        "We have not found out whether the picture was made. If it still arrives, it "
+        "is yours and uses no slot. Your slot was given back."
+    ),
+    "ready_late": "Your slot had already been given back, so this picture used none.",
 }
 CHIPS = {
     "queued": "Queued",
@@ -185,29 +206,29 @@ def test_queue_says_how_many_are_ahead(ana_client, account, visitor, now):
     for number in range(2):
         rows.queued(visitor, now - timedelta(seconds=number + 1))
     response = page(ana_client, rows.queued(account, now))
-    assert "Waiting for a free worker, 2 ahead of you." in text_of(response)
+    assert "Waiting in the queue. 2 requests are ahead of you." in text_of(response)
 
 
 def test_slow_job_is_called_slow(ana_client, account, now):
     job = rows.generating(account, now - timedelta(minutes=7))
-    assert "This takes longer than usual." in text_of(page(ana_client, job))
+    assert "Taking longer than usual." in text_of(page(ana_client, job))
 
 
 def test_lost_call_of_yesterday_takes_no_slot_of_today(ana_client, account, now):
     response = page(ana_client, rows.lost(account, now - timedelta(days=1)))
-    assert "The slot belonged to 13 Mar; it takes none of today's." in text_of(response)
+    assert "The slot was for 13 Mar and does not count against today's." in text_of(response)
     assert "at 13 Mar, 12:00 UTC" in text_of(response)
 
 
 def test_asking_more_rarely_after_a_day_is_told(ana_client, account, now, clock):
     job = rows.overdue(account, now)
     clock.move_to(now + timedelta(days=1, minutes=1))
-    assert "We ask every 10 minutes." in text_of(page(ana_client, job))
+    assert "We check every 10 minutes." in text_of(page(ana_client, job))
 
 
 def test_our_own_death_is_not_blamed_on_the_provider(ana_client, account, now):
     response = page(ana_client, rows.lost(account, now, rule="sender_lost"))
-    assert "This machine broke off at 12:00 UTC, while it was sending." in text_of(response)
+    assert "We were interrupted at 12:00 UTC while sending the request." in text_of(response)
 
 
 def test_unclear_answer_is_called_unclear(ana_client, account, now):
@@ -284,7 +305,7 @@ def test_queued_job_is_cancelled_with_its_slot_back(ana_client, account, now):
         (rows.generating, "the request was already on its way"),
         (rows.lost, "the request was already on its way"),
         (rows.ready, "it had already ended"),
-        (rows.cancelled, "It had been cancelled already."),
+        (rows.cancelled, "This request had already been cancelled."),
     ],
 )
 def test_cancelling_too_late_changes_nothing_and_says_so(ana_client, account, now, make, says):
@@ -341,7 +362,7 @@ def test_only_what_is_possible_is_offered(ana_client, account, now, make, offere
 
 @pytest.mark.parametrize(
     ("seconds", "says"),
-    [(3, "Usually 3–5 s."), (8, "Longer than usual, which is 3–5 s.")],
+    [(3, "Usually takes 3–5 s."), (8, "Taking longer than the usual 3–5 s.")],
 )
 def test_running_job_is_held_against_this_sites_own_runs(
     ana_client, account, now, clock, monkeypatch, seconds, says

@@ -109,8 +109,8 @@ def test_queue_that_fails_does_not_matter(
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"prompt": "  "}, "Say what should be in the picture."),
-        ({"prompt": "x" * 2001}, "Use at most 2000 characters (now 2001)."),
+        ({"prompt": "  "}, "Enter a prompt that says what should be in the picture."),
+        ({"prompt": "x" * 2001}, "Use 2000 characters or fewer. Your prompt has 2001."),
         ({"aspect_ratio": "7:1"}, "Select a valid choice."),
         ({"fault": "no-such-fault"}, "Select a valid choice."),
     ],
@@ -146,7 +146,9 @@ def test_full_day_refuses_keeps_the_form_and_says_when_it_renews(ana_client, acc
     fill_day(account)
     response = ana_client.post(NEW, {**FIELDS, "fault": "drop_after"})
     assert response.status_code == 429
-    says = "All 1 of today are used or on hold. Renews at 00:00 UTC, in 12 h 0 min."
+    says = (
+        "All 1 of today's slots are used or on hold. Your slots renew at 00:00 UTC, in 12 h 0 min."
+    )
     assert says in text_of(response)
     shown = response.content.decode()
     assert "A lighthouse at dusk</textarea>" in shown
@@ -167,7 +169,7 @@ def test_refusal_says_why_though_a_slot_became_free_meanwhile(ana_client, accoun
     outcomes.cancel(Job.objects.get().pk, timezone.now())
     monkeypatch.setattr(pictures, "order_picture", lambda **order: Refused("full", balance))
     response = ana_client.post(NEW, FIELDS)
-    assert "All 1 of today are used or on hold." in text_of(response)
+    assert "All 1 of today's slots are used or on hold." in text_of(response)
     assert "1 of 1 slots left today" in text_of(response)
 
 
@@ -176,15 +178,16 @@ def test_order_that_lost_every_race_may_be_sent_again(ana_client, account, monke
     monkeypatch.setattr(pictures, "order_picture", lambda **order: Refused("full", balance))
     response = ana_client.post(NEW, FIELDS)
     assert response.status_code == 429
-    assert "No slot could be taken at this moment. Send it again." in text_of(response)
+    assert "We could not reserve a slot just now. Send your request again." in text_of(response)
 
 
 def test_site_without_a_model_takes_no_order_and_says_so(ana_client, settings):
     settings.IMAGE_MODELS = []
     response = ana_client.post(NEW, FIELDS)
     assert response.status_code == 422
-    assert "Your request was not sent No model is offered here. Staff must look" in text_of(
-        response
+    assert (
+        "Your request was not sent No model is available on this site. Only staff can"
+        in text_of(response)
     )
     assert "test pictures" not in text_of(response)
     assert not Job.objects.exists()
@@ -224,7 +227,7 @@ def test_too_many_tries_are_refused_with_their_reason(ana_client, account, clock
 
 def test_plan_without_pictures_says_so(ana_client, account):
     Allowance.objects.filter(plan=account.plan, kind="image").update(slots=0)
-    assert "Your plan has no pictures." in text_of(ana_client.get(NEW, follow=True))
+    assert "Your plan includes no pictures." in text_of(ana_client.get(NEW, follow=True))
 
 
 def test_price_is_said_before(ana_client, account, clock, now):

@@ -71,7 +71,7 @@ def test_failed_step_stops_its_clock(account, now):
 
 def test_failed_step_says_why(account, now):
     shown = steps(rows.failed(account, now), now)
-    assert shown[1].detail == "The provider refused this prompt (content rules)."
+    assert shown[1].detail == "The provider refused this prompt because of its content rules."
 
 
 def test_busy_provider_puts_the_sending_before_us_again(account, now):
@@ -81,7 +81,7 @@ def test_busy_provider_puts_the_sending_before_us_again(account, now):
 
 def test_what_was_never_sent_waits_for_a_worker(account, now):
     shown = steps(rows.queued(account, now), now)
-    assert shown[1].detail == "Waiting for a free worker"
+    assert shown[1].detail == "Waiting in the queue"
 
 
 def test_second_sending_is_told_as_the_sending(account, now):
@@ -94,8 +94,8 @@ def test_second_sending_is_told_as_the_sending(account, now):
 @pytest.mark.parametrize(
     ("event", "says"),
     [
-        ("fetch_failed", "The file could not be fetched yet; we try again."),
-        ("store_failed", "The file could not be stored yet; we try again."),
+        ("fetch_failed", "We could not download the file yet. We will try again."),
+        ("store_failed", "We could not save the file yet. We will try again."),
     ],
 )
 def test_trouble_with_the_file_is_told(account, now, event, says):
