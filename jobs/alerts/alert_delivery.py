@@ -1,11 +1,12 @@
-"""Telling people of open alerts: by e-mail to ALERT_EMAILS and as a small JSON to ALERT_URL.
+"""Deliver open alerts: by email to ALERT_EMAILS and as a small JSON document to ALERT_URL.
 
-    due_at ──take: compare-and-set──> sent_at ──send, outside of any transaction──> fate
-                                         └──given back where it surely did not arrive──> due_at
+    due_at ──take: compare-and-set──> sent_at ──send, outside of any transaction──> result
+                                         └──given back if it certainly did not arrive──> due_at
 
-At most once an opening and a channel: a process that dies between mark and sending loses the
-message, while the alert stands in the admin. It is tried again after growing delays, and no more
-once the alert has closed. What is sent is the alert's own words, which hold no key and no prompt.
+At most once per opening and channel. A process that dies between mark and sending loses the
+message, but the alert is still listed in the admin. A failed delivery is retried after growing
+delays, until the alert closes. The message is the alert's own text, which holds no key and no
+prompt.
 """
 
 import logging
@@ -34,7 +35,7 @@ log = logging.getLogger(__name__)
 POST_WITHIN = 10
 RUN_LASTS = 30
 MOST_AT_ONCE = 50
-# By each channel: one whose server hangs holds up no other.
+# Per channel: a server that hangs delays no other channel.
 MOST_SENDING = 4
 
 
@@ -49,8 +50,8 @@ def mail(alert: Alert) -> DeliveryResult:
 
 
 def post(alert: Alert) -> DeliveryResult:
-    """Once, without a redirect and within ten seconds in all. Its address may be a secret. The
-    status says all, so the body is left unread."""
+    """Send once, without following redirects, within ten seconds in total. The URL may be a secret.
+    The status is enough, so the body is not read."""
     with Client() as client:
         url, facts = settings.ALERT_URL, _facts(alert)
         try:
@@ -153,7 +154,7 @@ class Posts:
 def _send_safely(channel: Channel, alert: Alert) -> DeliveryResult:
     try:
         return channel.send(alert)
-    except Exception as exc:  # noqa: BLE001  the pool: whether it went out cannot be told
+    except Exception as exc:  # noqa: BLE001  the pool: it may have been delivered
         log.error("Alert %s may be lost by %s: %s", alert.pk, channel.name, type(exc).__name__)
         return DeliveryResult.POSTED
 

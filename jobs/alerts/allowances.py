@@ -76,7 +76,7 @@ def _begins(day: datetime, per: str) -> datetime:
 
 
 def requests_since(provider: str, at: datetime) -> int:
-    """Those that were refused as well; not what surely never left."""
+    """Includes refused requests, but not requests that certainly were not sent."""
     sent = Call.objects.filter(provider=provider, sent_at__gte=at)
     return sent.exclude(rule__in=NOT_SENT).count()
 

@@ -1,12 +1,13 @@
-"""What opens and closes the alerts of staff: one look at the rows, each minute.
+"""Open and close the alerts of staff: one check of the rows, each minute.
 
     ticker ────────┐                     ┌──> open_alert       new, or seen again
                    ├──> look ──> watches ┤
     schedule ──────┘                     └──> close_all_but    what is over
 
-A watch is a pure question: what is wrong at this instant? Whoever is alive looks, so that the
-silence of one is told by the other; the duty lets one of them look a minute. What happens once,
-and does not last, stays open for a while: a contradiction for a day, a missed deadline for an hour.
+A watch is a pure function: what is wrong at this instant? Ticker and workers both run the check, so
+that each reports the silence of the other. A lease lets one of them run it per minute. A trouble
+that happens once and does not last stays open for a while: a contradiction for a day, a missed
+deadline for an hour.
 """
 
 import logging
@@ -63,7 +64,7 @@ Watch = Callable[[datetime], Iterable[Trouble]]
 
 
 def look_if_due(now: datetime) -> bool:
-    """False when somebody has looked within the minute."""
+    """False if another process has checked within the minute."""
     if not leases.take_duty(DUTY, uuid.uuid4(), now, LOOK_EVERY):
         return False
     smoke.conclude(now)
@@ -131,9 +132,9 @@ def refused_providers(now: datetime) -> Iterator[Trouble]:
 
 
 def shut_providers(now: datetime) -> Iterator[Trouble]:
-    """Pauses that followed each other for minutes (`gates._shut`); one that has run out, and that
-    nobody has tried since, is no trouble. Not those of staff's own hand, and not what is refused
-    for the key or the balance, which is told at once by a kind of its own."""
+    """Pauses that followed each other for minutes (`gates._shut`). A pause that has expired, with
+    no request since, is not reported. Pauses by staff are not reported either, nor those for the
+    key or the balance, which have an alert kind of their own."""
     shut = Gate.objects.filter(shut_since__lte=now - SHUT_LASTS, exhausted_until=None)
     lately = Q(paused_until__gt=now) | Q(since__gt=now - SHUT_LASTS)
     for gate in shut.filter(lately).exclude(why=gates.STAFF).order_by("provider", "model"):
@@ -150,7 +151,7 @@ def answers_about_other_runs(now: datetime) -> Iterator[Trouble]:
 
 
 def old_contradictions(now: datetime) -> Iterator[Trouble]:
-    """They are opened by the news itself; here it is only seen when they have been told enough."""
+    """Opened by the late outcome itself. This only keeps them open for their time."""
     recent = Alert.objects.open().filter(
         kind=AlertKind.CONTRADICTION, opened_at__gt=now - CONTRADICTION_LASTS
     )
@@ -204,7 +205,7 @@ STORE_IS_AWAY = {WhyUnmeasured.RAISES, WhyUnmeasured.HANGS, WhyUnmeasured.LIES}
 
 
 def unmeasured_requests(now: datetime) -> Iterator[Trouble]:
-    """The limiter failing open: told by each web process while it lasts, once a minute."""
+    """The limiter is failing open. Each web process records it once a minute while it lasts."""
     since = now - UNMEASURED_LASTS
     told = (since, now + UNMEASURED_LASTS)
     lately = Unmeasured.objects.filter(day__gte=utc_day(since), last_at__range=told)

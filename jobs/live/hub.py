@@ -18,9 +18,9 @@ from django.conf import settings
 from django.utils import timezone
 
 from jobs.live.rendering import Rendered, render, render_and_close, versions_of
-from jobs.live.viewers import Door, Subscription
+from jobs.live.viewers import Subscription, Viewers
 from jobs.live.watchers import Watcher, leave_pool, watcher
-from jobs.people.session_cache import Standing
+from jobs.people.session_cache import SessionStamp
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class Hub:
         self.states: dict[uuid.UUID, Rendered] = {}
         self._by_job: dict[uuid.UUID, set[Subscription]] = defaultdict(set)
         self._by_account: dict[int, list[Subscription]] = defaultdict(list)
-        self._door = Door()
+        self._viewers = Viewers()
         self._first_looks: dict[uuid.UUID, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._watching = threading.Condition()
         self._watched: frozenset[uuid.UUID] = frozenset()
@@ -46,12 +46,12 @@ class Hub:
         return self.streams >= settings.LIVE_STREAMS
 
     def subscribe(
-        self, job_id: uuid.UUID, account_id: int, standing: Standing | None = None
+        self, job_id: uuid.UUID, account_id: int, stamp: SessionStamp | None = None
     ) -> Subscription:
         """The newest of a person's streams wins: a third one ends the first."""
-        subscription = Subscription(job_id, account_id, standing)
+        subscription = Subscription(job_id, account_id, stamp)
         self.streams += 1
-        self._door.enter(subscription)
+        self._viewers.enter(subscription)
         self._by_job[job_id].add(subscription)
         mine = self._by_account[account_id]
         mine.append(subscription)
@@ -62,10 +62,10 @@ class Hub:
         return subscription
 
     def leave(self, subscription: Subscription) -> None:
-        """Forget a stream that ended, whatever ended it."""
+        """Forget a stream that ended, for any reason."""
         job_id, account_id = subscription.job_id, subscription.account_id
         self.streams -= 1
-        self._door.leave(subscription)
+        self._viewers.leave(subscription)
         self._by_job[job_id].discard(subscription)
         self._by_account[account_id].remove(subscription)
         if not self._by_account[account_id]:
@@ -129,8 +129,8 @@ class Hub:
                 self.loop.call_soon_threadsafe(self._publish, [rendered])
 
     def _put_out(self, now: datetime) -> None:
-        """Whoever was banned or signed out sees no more."""
-        for subscription in self._door.those_out(now):
+        """End the streams of viewers who were banned or signed out."""
+        for subscription in self._viewers.those_out(now):
             self.loop.call_soon_threadsafe(subscription.put_out)
 
     def _wait_for_streams(self, watch: Watcher) -> None:

@@ -36,7 +36,7 @@ def render(job_id: uuid.UUID) -> Rendered | None:
 
 
 def render_and_close(job_id: uuid.UUID) -> Rendered | None:
-    """For a thread that is borrowed for this alone."""
+    """For a thread that is borrowed for one rendering."""
     try:
         return render(job_id)
     finally:

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.views.decorators.http import require_GET
 
 from jobs.live.hub import Hub, hub
-from jobs.people.session_cache import Standing, standing_of
+from jobs.people.session_cache import SessionStamp, session_stamp
 from jobs.web.views.rows import own_job
 
 COMMENT_EVERY = 15.0
@@ -26,38 +26,38 @@ def close(why: str) -> bytes:
 
 @require_GET
 async def job_stream(request: HttpRequest, job_id: uuid.UUID) -> HttpResponseBase:
-    """Somebody else's job is a 404, as its page is. Where no more streams are to be had the page
-    asks from time to time instead; the site goes on."""
+    """404 for another person's job, like its page. When no more streams are available, the page
+    polls instead."""
     here = hub()
     if here.is_full:
         return HttpResponse(status=503, headers={"Retry-After": str(ASK_AGAIN_AFTER)})
-    account_id, standing = await sync_to_async(_viewer)(request, job_id)
+    account_id, stamp = await sync_to_async(_viewer)(request, job_id)
     response = StreamingHttpResponse(
-        _events(here, job_id, account_id, standing), content_type="text/event-stream"
+        _events(here, job_id, account_id, stamp), content_type="text/event-stream"
     )
     response["Cache-Control"] = "no-cache"
     response["X-Accel-Buffering"] = "no"
     return response
 
 
-def _viewer(request: HttpRequest, job_id: uuid.UUID) -> tuple[int, Standing | None]:
+def _viewer(request: HttpRequest, job_id: uuid.UUID) -> tuple[int, SessionStamp | None]:
     """The account that owns the job, and the session that the viewer is its owner by."""
     try:
-        return own_job(request, job_id).account_id, standing_of(request)
+        return own_job(request, job_id).account_id, session_stamp(request)
     finally:
         connections.close_all()
 
 
 async def _events(
-    here: Hub, job_id: uuid.UUID, account_id: int, standing: Standing | None = None
+    here: Hub, job_id: uuid.UUID, account_id: int, stamp: SessionStamp | None = None
 ) -> AsyncIterator[bytes]:
-    """Subscribes when it is first read, so that a stream nobody reads leaves nothing behind."""
+    """Subscribes on first iteration, so that a stream that is never read leaves nothing behind."""
     # Of a crowd that came at once each one found a place to be free.
     if here.is_full:
         yield close("full")
         return
     ends_at = here.loop.time() + LONGEST
-    subscription = here.subscribe(job_id, account_id, standing)
+    subscription = here.subscribe(job_id, account_id, stamp)
     sent = 0
     try:
         await here.state_of(job_id)

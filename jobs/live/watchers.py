@@ -28,8 +28,8 @@ class Watcher(Protocol):
 
 
 class SqliteWatcher:
-    """`PRAGMA data_version` moves with every commit of any other connection: microseconds to ask,
-    so it is asked often, and rows are read only when it moved."""
+    """`PRAGMA data_version` changes with every commit of another connection. Reading it takes
+    microseconds, so it is polled often, and rows are read only after a change."""
 
     def __init__(self) -> None:
         self._seen: int | None = None
@@ -51,8 +51,9 @@ class SqliteWatcher:
 
 
 class PostgresWatcher:
-    """LISTEN on a connection of its own; a lost one raises, and whoever starts again looks first.
-    A notification can be lost with its connection: so every few seconds it is better to look."""
+    """LISTEN on a connection of its own. A lost connection raises, and a new watcher checks the
+    rows first. A notification can be lost with its connection, so the rows are checked every few
+    seconds anyway."""
 
     def __init__(self) -> None:
         self._listening: psycopg.Connection | None = None

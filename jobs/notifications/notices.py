@@ -1,14 +1,14 @@
-"""The one e-mail about the end of a job, to a signed-in person who asked for it.
+"""The one email about the end of a job, to a signed-in user who requested it.
 
-    page ──ask──> notice_due_at       nothing is sent before the job has ended
-    ticker ──wake_due──> one message  a worker takes it and sends all that is due, one by one
-    worker ──send──> notified_at      by compare-and-set, committed; then the mail, outside of any
+    page ──request──> notice_due_at   nothing is sent before the job has ended
+    ticker ──wake_due──> one message  a worker takes it and sends all due emails, one by one
+    worker ──send──> notified_at      by compare-and-set, committed; then the email, outside of any
                                       transaction
 
-The mark is taken first: a process that dies between mark and mail loses the mail, for the page says
-the same, while a second mail could not be called back. The mark is given back only where the mail
-surely was not accepted: no connection, or an answer that refuses it. A connection that breaks while
-the server has the text proves nothing, and nothing is sent again.
+The mark is set first. A process that dies between mark and email loses the email, because the page
+shows the same and a second email could not be recalled. The mark is removed only if the email was
+certainly not accepted: no connection, or a reply that refuses it. A connection that breaks after
+the text was sent proves nothing, and nothing is sent again.
 """
 
 import logging
@@ -37,7 +37,7 @@ from jobs.words import wording
 
 log = logging.getLogger(__name__)
 
-# Who has it sends mail; after an outage nobody drops it, so that all mail rests as long.
+# Its holder sends mail. After an outage it is left to expire, which delays all mail.
 DUTY = "mail"
 DUTY_LASTS = timedelta(minutes=1)
 RUN_LASTS = 30
@@ -53,28 +53,28 @@ def address_of(job: Job) -> str:
     return ""
 
 
-def parse_offer(job: Job) -> str:
-    """What the page offers: to `ask` for a mail, to `take_back` that wish, or nothing."""
+def mail_offer(job: Job) -> str:
+    """The control on the page: `ask` for an email, `take_back` the request, or empty."""
     if job.state not in OPEN or not address_of(job):
         return ""
     return "take_back" if job.notice_due_at else "ask"
 
 
 def ask(job_id: uuid.UUID, now: datetime) -> bool:
-    """True again for the same wish; False for a job that has ended."""
+    """True again for a repeated request; False for a job that has ended."""
     jobs = Job.objects.open().filter(pk=job_id)
     jobs.filter(notice_due_at=None).update(notice_due_at=now, version=F("version") + 1)
     return jobs.exists()
 
 
 def take_back(job_id: uuid.UUID) -> bool:
-    """False when there is no wish, or its mail has gone out."""
+    """False if there was no request, or its email has been sent."""
     wished = Job.objects.filter(pk=job_id, notice_due_at__isnull=False)
     return wished.update(notice_due_at=None, version=F("version") + 1) == 1
 
 
 def wake_due(now: datetime) -> None:
-    """One message at a time, whatever is due. Where it is lost its duty lapses."""
+    """One message at a time, for all due emails. If it is lost, its lease expires."""
     if not Job.objects.notice_due(now).exists():
         return
     token = uuid.uuid4()

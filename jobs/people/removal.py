@@ -1,11 +1,11 @@
-"""Removes what a former person left: prompts, pictures, files and every text that may hold a word
-of theirs. Attempts, calls and events keep their numbers, so no ledger changes.
+"""Remove the data of a former user: prompts, pictures, files and every text that may quote them.
+Attempts, calls and events keep their numbers, so no ledger changes.
 
     requested by staff ─────────────> at once
     VISITOR_PICTURES_KEPT is over ──> as with pictures of visitors
 
-In batches of one transaction each, which may be killed between any two. A job whose call is still
-pursued loses its prompt and pictures first, and what is written about its call once that rests.
+Works in batches of one transaction each and may be killed between any two. A job whose call is
+still pursued loses its prompt and pictures first. The texts of its call follow when it has ended.
 """
 
 import re

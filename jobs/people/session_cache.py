@@ -1,12 +1,12 @@
-"""Who is signed in: read from the database at most once a minute a browser.
+"""Cache who is signed in: the rows are read at most once a minute per browser.
 
     GET or HEAD of a page in TRUSTING ──> the snapshot, if it is trusted: no query
     everything else, and all forms    ──> session and user, from their rows
 
-A ban, a new password or a new role is in force within that minute everywhere. In the browser that
-made it it is at once: an answer to a form says when the browser acted, and no older snapshot is
-trusted there. A snapshot is given where the rows were read and the browser has none as good, and
-taken away where they say that nobody is signed in.
+A ban, a new password or a new role takes effect within that minute everywhere. In the browser that
+made the change it takes effect at once: the response to a form sets the time of the change, and no
+older snapshot is trusted there. A snapshot is issued when the rows were read and the browser has no
+equally good one, and deleted when the rows show that no user is signed in.
 """
 
 from collections.abc import Callable, Collection
@@ -49,8 +49,8 @@ HARMLESS = (*LOOKS, "OPTIONS", "TRACE")
 
 
 @dataclass(frozen=True)
-class Standing:
-    """What somebody's stream stands on, and when that was last read, in milliseconds."""
+class SessionStamp:
+    """The session or visitor id of a stream, and when it was last checked, in milliseconds."""
 
     session_key: str
     read_at: int
@@ -58,8 +58,8 @@ class Standing:
     """The id of a visitor, who has no session; their account is closed when they sign in."""
 
 
-class Recognition:
-    """One request's answer to the question who is here, given when it is first asked."""
+class RequestUser:
+    """The user of one request, read on first use."""
 
     def __init__(self, request: HttpRequest) -> None:
         self.request = request
@@ -79,7 +79,7 @@ class Recognition:
 
     @property
     def is_change(self) -> bool:
-        """Something was sent, or somebody signed in or out."""
+        """A form was sent, or a user signed in or out."""
         return self.request.method not in HARMLESS or self.is_replaced
 
     @property
@@ -88,14 +88,14 @@ class Recognition:
 
     @property
     def is_known(self) -> bool:
-        """From the rows; nobody is read merely to make a cookie."""
+        """Read from the rows. They are never read just to issue a cookie."""
         return bool(self.read_at) or self.is_replaced
 
 
-def recognition(get_response: Callable[[HttpRequest], HttpResponseBase]):
+def session_cache(get_response: Callable[[HttpRequest], HttpResponseBase]):
     def middleware(request: HttpRequest) -> HttpResponseBase:
-        known = Recognition(request)
-        request.recognition = known  # type: ignore[attr-defined]
+        known = RequestUser(request)
+        request.session_user = known  # type: ignore[attr-defined]
         request.user = known.asked  # type: ignore[assignment]
         response = get_response(request)
         if known.snapshot:
@@ -111,30 +111,30 @@ def recognition(get_response: Callable[[HttpRequest], HttpResponseBase]):
 
 
 def may_trust(request: HttpRequest) -> bool:
-    """Also where there is nothing: the page that says so shows a name and no more."""
+    """Also for a URL without a view: its 404 page shows a name and nothing else."""
     return request.method in LOOKS and _name_of(request) in ("", *TRUSTING)
 
 
 def _name_of(request: HttpRequest) -> str:
-    """Of the address, with its namespace; empty where there is nothing. May be asked before the
-    request has come as far as its view."""
+    """The view name with its namespace; empty where no view matches. May run before the request is
+    resolved."""
     try:
         return (request.resolver_match or resolve(request.path_info)).view_name
     except Resolver404:
         return ""
 
 
-def standing_of(request: HttpRequest) -> Standing:
-    known = request.recognition  # type: ignore[attr-defined]
+def session_stamp(request: HttpRequest) -> SessionStamp:
+    known = request.session_user  # type: ignore[attr-defined]
     if not request.user.is_authenticated:
-        return Standing("", snapshots.millis(timezone.now()), request.visitor)  # type: ignore[attr-defined]
+        return SessionStamp("", snapshots.millis(timezone.now()), request.visitor)  # type: ignore[attr-defined]
     read_at = known.snapshot.read_at if known.snapshot else known.read_at
-    return Standing(request.session.session_key or "", read_at)
+    return SessionStamp(request.session.session_key or "", read_at)
 
 
 def in_force(session_keys: Collection[str]) -> set[str]:
-    """Those whose session goes on, for a user who may still sign in with the same password: what
-    Django asks of each request, for many at once in two queries."""
+    """Session keys that are valid and belong to an active user with the same password: Django's own
+    check of each request, for many sessions in two queries."""
     going = Session.objects.filter(session_key__in=session_keys, expire_date__gt=timezone.now())
     contents = {session.session_key: session.get_decoded() for session in going}
     ids = {content.get(auth.SESSION_KEY) for content in contents.values()} - {None}
@@ -144,7 +144,7 @@ def in_force(session_keys: Collection[str]) -> set[str]:
 
 
 def visitors_in_force(visitors: Collection[str]) -> set[str]:
-    """Those whose account is open and still theirs, in one query."""
+    """Visitors whose account is open, in one query."""
     theirs = Account.objects.open().filter(visitor__in=visitors)
     return {account.visitor or "" for account in theirs.only("visitor")} if visitors else set()
 
@@ -164,7 +164,7 @@ def _note_act(request: HttpRequest, response: HttpResponseBase) -> None:
         _set(response, ACTED_COOKIE, str(at), int(ACTED_LASTS.total_seconds()))
 
 
-def _follow_rows(known: Recognition, response: HttpResponseBase) -> None:
+def _follow_rows(known: RequestUser, response: HttpResponseBase) -> None:
     request, session = known.request, known.request.session
     if not request.user.is_authenticated or not session.session_key:
         if COOKIE in request.COOKIES:
@@ -177,7 +177,7 @@ def _follow_rows(known: Recognition, response: HttpResponseBase) -> None:
         _set(response, COOKIE, snapshots.sign(present, session.session_key), lasts)
 
 
-def _is_as_good(known: Recognition, present: Snapshot) -> bool:
+def _is_as_good(known: RequestUser, present: Snapshot) -> bool:
     """What the browser has: after a change for the account's name, else for the next page."""
     request = known.request
     told = snapshots.read(request.COOKIES.get(COOKIE, ""), request.session.session_key or "")

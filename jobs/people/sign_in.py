@@ -70,10 +70,8 @@ def _move_todays_attempts(to: Account, now: datetime) -> None:
 
 @transaction.atomic
 def _move_with_its_attempt(job_id: uuid.UUID, to: Account, now: datetime) -> None:
-    """The job always; its attempt where a seat is free, otherwise that stays on the closed account.
-
-    The job's row is locked first, as by whoever settles its attempt.
-    """
+    """Move the job, and its attempt if a seat is free; otherwise the attempt stays on the closed
+    account. The job's row is locked first, as in the settling of its attempt."""
     job = Job.objects.select_for_update().get(pk=job_id)
     if job.account_id != to.pk and job.attempt_id:
         _give([job], to)

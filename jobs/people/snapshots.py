@@ -40,12 +40,13 @@ class Snapshot:
     """In milliseconds of the epoch, taken before the rows were read; 0 is never trusted."""
 
     def user(self) -> User:
-        """A real one. What it was not told (password, permissions, ...) it reads when asked."""
+        """A real user object. Fields that are not in the snapshot (password, permissions, ...) are
+        read on access."""
         known = {
             "id": self.user_id,
             "username": self.username,
             "is_staff": self.is_staff,
-            # Of nobody else is one made.
+            # Only an active user gets a snapshot.
             "is_active": True,
         }
         return User.from_db(DEFAULT_DB_ALIAS, list(known), list(known.values()))
@@ -68,7 +69,7 @@ def sign(snapshot: Snapshot, session_key: str) -> str:
 
 
 def read(cookie: str, session_key: str) -> Snapshot | None:
-    """None for whatever was not signed here, for this session, lately."""
+    """None for a value that was not signed here, for this session, recently."""
     if not cookie or not session_key or len(cookie) + len(session_key) > LONGEST:
         return None
     try:

@@ -34,13 +34,13 @@ def panel_of(job: Job) -> dict[str, object]:
         ],
         "maker": (pictures and pictures[0].call) or known.call or job.params,
         "look_in": look_in(known),
-        "mail": notices.parse_offer(job),
+        "mail": notices.mail_offer(job),
         "elapsed": (job.ended_at or known.now) - job.created_at,
     }
 
 
 def look_in(known: Known) -> int | None:
-    """After how many seconds the panel says something else although nothing happened."""
+    """Seconds until the panel's text changes without an event."""
     until = usual_until(known)
     if until is None or until < known.now:
         return None
@@ -57,7 +57,7 @@ def actions_of(job: Job) -> tuple[str, ...]:
 
 
 def known_of(job: Job) -> Known:
-    """Two queries, whatever the job has been through, and a third while it waits or runs."""
+    """Two queries for any job, and a third while it waits or runs."""
     call = calls_of(job.pk).last()
     is_running = job.state == JobState.RUNNING
     return Known(

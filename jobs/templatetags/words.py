@@ -62,7 +62,7 @@ def draws_tests(provider: str) -> bool:
 
 @register.filter
 def fault_title(name: str) -> str:
-    """The form's words for a fault; a name that the table no longer has stands for itself."""
+    """The form's title of a fault; the name itself if the table no longer has it."""
     try:
         return str(find_fault(name).title)
     except KeyError:

@@ -1,9 +1,9 @@
-"""How much of what one person and one network may do: the rules, endpoint by endpoint.
+"""Rate limits per person and per network, endpoint by endpoint.
 
-Everything counts as a page but what is named here; nothing is ruled by how its address begins.
-A person is a signed-in user, or the visitor of a signed cookie; who has neither is counted with
-all of the same network, by its far higher ceiling alone. What a fresh cookie must not buy more of
-is counted by network always.
+A request counts as a page unless its endpoint is listed here. Rules match view names, never URL
+prefixes. A person is a signed-in user, or the visitor of a signed cookie. A client with neither is
+counted with all others of its network, against the network's much higher limit. Anything that a
+fresh cookie must not multiply is always counted per network as well.
 """
 
 import unicodedata
@@ -81,7 +81,7 @@ INSTEAD_OF_PAGES = {
     "hook": HOOKS,
 }
 POLLED = frozenset({"home", "job", "gallery", "admin:dashboard"})
-# Counted besides, when it is posted. Those whose pages are still to come stand here already.
+# Counted in addition, for POST. Endpoints of planned pages are listed already.
 POSTED = {
     "sign_in": SIGN_IN,
     "admin:login": SIGN_IN,
@@ -94,7 +94,7 @@ POSTED = {
 
 
 def endpoint_of(request: HttpRequest) -> str:
-    """The name of the address asked for, with its namespace; empty where there is nothing."""
+    """The view name of the requested URL, with its namespace; empty where no view matches."""
     match = _match_of(request)
     return match.view_name if match else ""
 
@@ -145,8 +145,7 @@ def _person_of(request: HttpRequest) -> str | None:
 
 
 def _window_of_name(request: HttpRequest) -> Iterator[Window]:
-    """As the sign-in form itself reads the name, which takes off blanks first; in whatever case,
-    since people mix that up."""
+    """Normalise the name as the sign-in form does (strip blanks), and ignore its case."""
     try:
         name = request.POST.get("username", "").strip()
     except UNREADABLE:

@@ -1,7 +1,7 @@
-"""Who is asking: a visitor is a random id in a signed cookie; no row is written for a page view.
+"""Identify the visitor by a random id in a signed cookie. A page view writes no row.
 
-Signing in spends the id, with all that was done under it brought along. Signing out starts a new
-one, so that nobody sees on a shared machine what the last person did.
+Signing in retires the id and moves its jobs to the user. Signing out starts a new one, so that the
+next person at a shared machine does not see the last person's jobs.
 """
 
 from collections.abc import Callable
@@ -61,7 +61,8 @@ class RateLimits:
 
 @receiver(user_logged_in)
 def follow_sign_in(request: HttpRequest, user: User, **kwargs: object) -> None:
-    """Before the session is the user's: whoever dies here has not signed in, and tries again."""
+    """Runs before the session belongs to the user: if the process dies here, the sign-in has not
+    happened."""
     known = known_visitor(request)
     if known:
         bring_along(visitor=known, user=user, now=timezone.now())
@@ -85,7 +86,7 @@ def _is_to_be_told(request: HttpRequest, known: str) -> bool:
 
 
 def _account_of(request: HttpRequest) -> Account:
-    """A closed account is shown to nobody; a form that still comes for it is refused there."""
+    """A closed account is not shown. A form that was opened with it is refused by its view."""
     if request.user.is_authenticated:
         return accounts.account_of_user(request.user)
     account = accounts.account_of_visitor(request.visitor)  # type: ignore[attr-defined]

@@ -1,1 +1,1 @@
-"""What a page says of a job: states, steps, sentences and times in words."""
+"""The texts about a job: states, steps, sentences and times."""

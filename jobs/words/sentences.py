@@ -43,7 +43,7 @@ class Known:
 
 
 def sentences_of(known: Known) -> list[str]:
-    """Every sentence to be shown; the first says how it stands."""
+    """The sentences to show. The first gives the status."""
     return [sentence for sentence in SAID[JobState(known.job.state)](known) if sentence]
 
 
@@ -73,7 +73,7 @@ def _running(known: Known) -> list[str]:
 
 
 def _fallback(known: Known) -> str:
-    """Whom we asked in place of the one that was chosen, and why."""
+    """The provider used instead of the chosen one, and why."""
     chosen = known.job.params
     sent = next((event.facts for event in reversed(known.events) if event.name == "sent"), chosen)
     if (sent["provider"], sent["model"]) == (chosen["provider"], chosen["model"]):
@@ -131,7 +131,7 @@ def usual_until(known: Known) -> datetime | None:
 
 
 def _wish(known: Known) -> list[str]:
-    """What becomes of a job that nobody waits for."""
+    """The sentences about a job that its user no longer waits for."""
     unwanted_at = known.job.unwanted_at
     if unwanted_at is None:
         return []
@@ -197,7 +197,7 @@ def _asking(call: Call, now: datetime) -> str:
 
 
 def _search(call: Call, now: datetime) -> str:
-    """Without an id: whether its provider's list can tell what became of it."""
+    """For a call without a reference: whether the provider's list can show its outcome."""
     if why_not_to_ask(call):
         return _(
             "The provider gave us no reference, so we cannot check. If we learn that the "
@@ -272,7 +272,7 @@ def _not_confirmed(known: Known) -> list[str]:
 
 
 def slot_in_words(known: Known) -> str:
-    """What became of the slot, as its row says; the empty string where there is none."""
+    """The state of the slot, from its row; empty for a job without one."""
     attempt = known.job.attempt
     if attempt is None:
         return ""

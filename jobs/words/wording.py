@@ -26,7 +26,7 @@ LONGEST_TITLE = 60
 
 @dataclass(frozen=True)
 class Look:
-    """How a state is shown: never by colour alone."""
+    """How a state is shown: never by colour only."""
 
     word: "StrPromise"
     icon: str
@@ -151,7 +151,7 @@ REASONS: dict[str, ReasonText] = {
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked before an action that cannot be taken back."""
+    """The confirmation before an action that cannot be undone."""
 
     asks: "StrPromise"
     says: "StrPromise"
@@ -259,7 +259,7 @@ EVENTS: dict[str, "StrPromise"] = {
     "attached": gettext_lazy("Staff matched this request to a run at the provider."),
 }
 
-# Why another provider was asked, after the name of the one before.
+# Why a fallback was used, after the name of the first provider.
 BECAUSE: dict[str, "StrPromise"] = {
     "auth": gettext_lazy("rejected this site's account"),
     "balance": gettext_lazy("had no credit left"),
@@ -292,7 +292,7 @@ def reason_in_words(reason: str) -> str:
 
 
 def headline_of(state: str, reason: str) -> str:
-    """Empty for a state that needs no telling."""
+    """Empty for a state without a headline."""
     may_differ = state in (JobState.FAILED, JobState.IN_DOUBT) and reason in REASONS
     own = REASONS[reason].headline if may_differ else ""
     return str(own or LOOKS[state].headline)
@@ -301,7 +301,8 @@ def headline_of(state: str, reason: str) -> str:
 def actions_of(
     state: str, reason: str, *, is_unwanted: bool = False, is_deleted: bool = False
 ) -> tuple[str, ...]:
-    """What the owner may do; a failure offers what mends its reason. No wish is taken twice."""
+    """The owner's actions. A failure offers the one that fits its reason. A request is not offered
+    twice."""
     if state == JobState.FAILED:
         return (REASONS.get(reason, REASONS[Reason.PROVIDER]).action,)
     gone = ("stop_waiting",) * is_unwanted + ("download", "delete") * is_deleted
@@ -347,7 +348,7 @@ def time_in_words(at: datetime) -> str:
 
 
 def moment_in_words(at: datetime, now: datetime) -> str:
-    """The time alone on its own day, with the date on any other."""
+    """Only the time on the same day, with the date on any other."""
     time = time_in_words(at)
     return time if at.date() == now.date() else f"{day_in_words(at.date())}, {time}"
 

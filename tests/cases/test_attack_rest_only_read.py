@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import User
 
-from jobs.live.viewers import Door, Subscription
-from jobs.people.session_cache import Standing
+from jobs.live.viewers import Subscription, Viewers
+from jobs.people.session_cache import SessionStamp
 from jobs.people.sign_in import bring_along
 from jobs.people.snapshots import millis
 from quotas.accounts import account_of_user
@@ -19,30 +19,30 @@ SECOND = timedelta(seconds=1)
 
 @pytest.fixture
 def stream(visitor, now) -> Subscription:
-    return Subscription(uuid.uuid4(), visitor.pk, Standing("", millis(now), visitor.visitor))
+    return Subscription(uuid.uuid4(), visitor.pk, SessionStamp("", millis(now), visitor.visitor))
 
 
 @pytest.fixture
-def door(stream) -> Door:
-    door = Door()
-    door.enter(stream)
-    return door
+def viewers(stream) -> Viewers:
+    viewers = Viewers()
+    viewers.enter(stream)
+    return viewers
 
 
 @pytest.mark.parametrize("has_account", [True, False], ids=["closed", "taken over"])
-def test_a_visitors_stream_ends_when_they_sign_in(door, stream, visitor, ana, now, has_account):
+def test_a_visitors_stream_ends_when_they_sign_in(viewers, stream, visitor, ana, now, has_account):
     if has_account:
         account = account_of_user(ana)
         account.created_at = now
         account.save()
-    assert door.those_out(now + 2 * SECOND) == []
+    assert viewers.those_out(now + 2 * SECOND) == []
     bring_along(visitor=visitor.visitor, user=ana, now=now)
-    assert door.those_out(now + 4 * SECOND) == [stream]
+    assert viewers.those_out(now + 4 * SECOND) == [stream]
 
 
-def test_a_visitors_stream_goes_on_while_nothing_happens(door, now):
+def test_a_visitors_stream_goes_on_while_nothing_happens(viewers, now):
     for seconds in range(2, 600, 60):
-        assert door.those_out(now + seconds * SECOND) == []
+        assert viewers.those_out(now + seconds * SECOND) == []
 
 
 @pytest.mark.parametrize(

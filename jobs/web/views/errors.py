@@ -1,6 +1,6 @@
-"""Pages for what went wrong: one sentence, one action, no code and no traceback.
+"""Error pages: one sentence, one action, no status code and no traceback.
 
-`broken` needs no database, no context and no static-file manifest, whatever broke.
+`broken` works without database, context processors and static-file manifest.
 """
 
 import logging
@@ -23,7 +23,7 @@ UNWRITABLE = ("25006", "53100")
 
 
 class NotHere(Http404):
-    """A 404 whose sentence is shown."""
+    """A 404 page that shows the sentence of this exception."""
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -48,8 +48,8 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def broken(request: HttpRequest) -> HttpResponse:
-    """The last resort. An outage of the database says what to do; anything else only that it is
-    known, the traceback being in the log."""
+    """The last resort. A database outage tells the reader what to do. For any other error the page
+    only confirms that it was logged."""
     error = sys.exc_info()[1]
     is_damaged = is_damage(error)
     is_outage = is_damaged or isinstance(error, OUTAGES)

@@ -1,4 +1,4 @@
-"""All that a person ever asked for: what is in progress first, then the newest, 24 a page."""
+"""All jobs of a person: those in progress first, then the newest, 24 to a page."""
 
 import uuid
 
@@ -64,7 +64,7 @@ def _ended(request: HttpRequest, chosen: str, page: int) -> tuple[list[Job], boo
 
 
 def _in_progress(request: HttpRequest, chosen: str, page: int) -> tuple[list[Job], bool]:
-    """Above the first page of all, and page by page where nothing else is asked for."""
+    """All of them above the first page of the gallery; one page at a time under their own filter."""
     is_shown = chosen == "open" or (chosen == "all" and page == 1)
     return _cut(_newest(request).open(), page) if is_shown else ([], False)
 

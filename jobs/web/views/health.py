@@ -11,7 +11,8 @@ from jobs.ops.readiness import readiness, sentences
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """The process answers, whatever became of the database; `streams` are the open live pages."""
+    """Answers while the process runs, even without a database. `streams` is the number of open live
+    pages."""
     return JsonResponse({"status": "ok", "streams": open_streams()})
 
 

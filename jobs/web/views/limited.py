@@ -1,8 +1,8 @@
-"""Too much of something: said on the page it is about, with what was typed kept.
+"""Rate-limit responses, shown on the page that was used, with the input kept.
 
-No refusal is tried again by itself. htmx swaps it where the form stands, or, for what is no form
-of its own, into the place of messages; whatever else was posted comes back with a button that
-sends it once more.
+The browser never retries a refused request without the user. htmx swaps the refusal in where the
+form is, or into the messages if the request was not one of our forms. Any other POST is shown again
+with a button that repeats it.
 """
 
 import math
@@ -22,7 +22,7 @@ from quotas.ratelimit.limiter import Limited
 
 STATUS = 429
 BUSY_SECONDS = 5
-# Never sent back in a page, wherever in a field's name it stands.
+# A field with one of these in its name is never sent back in a page.
 SECRET = ("password", "secret", "token", "code")
 
 
@@ -32,7 +32,7 @@ def limited_page(request: HttpRequest, limited: Limited) -> HttpResponse:
 
 
 def bare_limited_page(request: HttpRequest, limited: Limited) -> HttpResponse:
-    """With nothing of what was sent: nobody found that it is a form of ours."""
+    """Shows no input: the request has not been verified as one of our forms."""
     page = _whole_page(request, limited_in_words(limited.seconds), posted=None)
     return _dated(page, limited.seconds)
 
@@ -64,7 +64,7 @@ def limited_in_words(seconds: int) -> str:
 
 
 def _drop_unreadable(request: HttpRequest) -> None:
-    """A body that nobody can read is refused like any other, with nothing typed to keep."""
+    """Refuse an unreadable body like any other, with no input to keep."""
     try:
         _ = request.POST
     except UNREADABLE:

@@ -1,4 +1,4 @@
-"""What the owner of a job wishes to be told by e-mail."""
+"""Request or cancel the email about the end of a job."""
 
 import uuid
 

@@ -80,7 +80,7 @@ def picture_page(request: HttpRequest, picture_id: uuid.UUID) -> HttpResponse:
 
 @require_safe
 def picture_file(request: HttpRequest, picture_id: uuid.UUID) -> HttpResponseBase:
-    """The original's bytes; `?download` has the browser store them under a telling name."""
+    """The original's bytes; `?download` makes the browser save them under a descriptive name."""
     picture = own_picture(request, picture_id)
     disposition = content_disposition_header("download" in request.GET, _file_name(picture))
     file = _open(picture)
@@ -108,8 +108,8 @@ def picture_thumbnail(request: HttpRequest, picture_id: uuid.UUID) -> HttpRespon
 
 
 def _open_form(request: HttpRequest) -> HttpResponse:
-    """The form's key stands in its address: Back brings the same form even where the browser asks
-    for it anew, so that sending it again finds the job it made."""
+    """Put the form key in the URL. Back then shows the same form even if the browser reloads it,
+    and sending it again finds the job that it created."""
     source = _source(request)
     if source and source.state in OPEN:
         tell(request, "earlier_may_come")

@@ -1,4 +1,4 @@
-"""Reading a person's own rows: whatever belongs to somebody else is not there."""
+"""Read a person's own rows. A row of another person is a 404."""
 
 import uuid
 

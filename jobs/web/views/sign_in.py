@@ -9,7 +9,7 @@ from jobs.pictures.forms import mark_wrong
 
 
 class SignInForm(AuthenticationForm):
-    """Says the same whether the name or the password is wrong, or the account is switched off."""
+    """One error message for a wrong name, a wrong password and a disabled account."""
 
     error_messages = {
         "invalid_login": _("Incorrect username or password."),
@@ -38,7 +38,7 @@ class SignIn(LoginView):
         return self.render_to_response(self.get_context_data(form=form), status=422)
 
     def get_success_url(self) -> str:
-        """Never this page again: somebody signed in would be led in a circle."""
+        """Never this page again, which would redirect a signed-in user in a loop."""
         address = super().get_success_url()
         is_circle = address.startswith(self.request.path)
         return self.get_default_redirect_url() if is_circle else address

@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 
 from jobs.live import viewers
 from jobs.live.hub import Hub
-from jobs.live.viewers import ASK_AGAIN_AFTER, Door, Subscription
-from jobs.people.session_cache import Standing
+from jobs.live.viewers import ASK_AGAIN_AFTER, Subscription, Viewers
+from jobs.people.session_cache import SessionStamp
 from jobs.people.snapshots import LASTS, millis
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
@@ -19,18 +19,18 @@ SECOND = timedelta(seconds=1)
 
 
 @pytest.fixture
-def door():
-    return Door()
+def viewers():
+    return Viewers()
 
 
 @pytest.fixture
-def enter(door, ana_client, now):
+def enter(viewers, ana_client, now):
     """enter(client, ago=...): a stream, its session last read `ago` before now."""
 
     def enter(client=ana_client, ago=timedelta()) -> Subscription:
         key = client.session.session_key
-        one = Subscription(uuid.uuid4(), 7, Standing(key, millis(now - ago)))
-        door.enter(one)
+        one = Subscription(uuid.uuid4(), 7, SessionStamp(key, millis(now - ago)))
+        viewers.enter(one)
         return one
 
     return enter
@@ -40,66 +40,66 @@ def ban(username: str) -> None:
     User.objects.filter(username=username).update(is_active=False)
 
 
-def test_whoever_is_banned_is_out_within_the_minute(door, enter, ben_client, now):
+def test_whoever_is_banned_is_out_within_the_minute(viewers, enter, ben_client, now):
     banned, other = enter(), enter(ben_client)
     ban("ana")
-    out = [door.those_out(now + second * SECOND) for second in range(60)]
+    out = [viewers.those_out(now + second * SECOND) for second in range(60)]
     assert [one for found in out for one in found if one is banned]
     assert not any(other in found for found in out)
 
 
-def test_a_snapshot_as_old_as_can_be_is_asked_about_at_once(door, enter, now):
+def test_a_snapshot_as_old_as_can_be_is_asked_about_at_once(viewers, enter, now):
     banned = enter(ago=LASTS)
     ban("ana")
-    assert door.those_out(now) == [banned]
+    assert viewers.those_out(now) == [banned]
 
 
-def test_whoever_may_stay_is_asked_about_again_and_again(door, enter, now):
+def test_whoever_may_stay_is_asked_about_again_and_again(viewers, enter, now):
     enter()
-    assert door.those_out(now + ASK_AGAIN_AFTER) == []
+    assert viewers.those_out(now + ASK_AGAIN_AFTER) == []
     ban("ana")
-    assert len(door.those_out(now + 2 * ASK_AGAIN_AFTER)) == 1
+    assert len(viewers.those_out(now + 2 * ASK_AGAIN_AFTER)) == 1
 
 
-def test_nobody_is_asked_about_before_their_turn(door, enter, now, django_assert_num_queries):
+def test_nobody_is_asked_about_before_their_turn(viewers, enter, now, django_assert_num_queries):
     enter()
     with django_assert_num_queries(0):
-        door.those_out(now + ASK_AGAIN_AFTER - SECOND)
+        viewers.those_out(now + ASK_AGAIN_AFTER - SECOND)
 
 
 def test_many_are_two_queries_and_at_most_one_look_a_second(
-    door, enter, ben_client, now, django_assert_num_queries
+    viewers, enter, ben_client, now, django_assert_num_queries
 ):
     for client in [ben_client] * 5:
         enter(client, ago=LASTS)
     enter(ago=LASTS)
     with django_assert_num_queries(2):
-        door.those_out(now)
+        viewers.those_out(now)
         enter(ago=LASTS)
-        door.those_out(now + SECOND / 2)
+        viewers.those_out(now + SECOND / 2)
 
 
-def test_the_longest_due_come_first_and_all_in_turn(door, enter, now, monkeypatch):
+def test_the_longest_due_come_first_and_all_in_turn(viewers, enter, now, monkeypatch):
     monkeypatch.setattr(viewers, "MOST_AT_ONCE", 2)
     waiting = [enter(ago=ASK_AGAIN_AFTER + number * SECOND) for number in range(4)]
     ban("ana")
-    assert door.those_out(now) == waiting[:1:-1]
-    assert door.those_out(now + SECOND) == waiting[1::-1]
+    assert viewers.those_out(now) == waiting[:1:-1]
+    assert viewers.those_out(now + SECOND) == waiting[1::-1]
 
 
 def test_a_visitor_and_whoever_left_are_not_asked_about(
-    door, enter, now, django_assert_num_queries
+    viewers, enter, now, django_assert_num_queries
 ):
-    door.enter(Subscription(uuid.uuid4(), 7))
-    door.leave(enter(ago=LASTS))
+    viewers.enter(Subscription(uuid.uuid4(), 7))
+    viewers.leave(enter(ago=LASTS))
     with django_assert_num_queries(0):
-        assert door.those_out(now) == []
+        assert viewers.those_out(now) == []
 
 
-def test_a_clock_set_back_is_a_reason_to_ask(door, enter, now):
+def test_a_clock_set_back_is_a_reason_to_ask(viewers, enter, now):
     enter()
     ban("ana")
-    assert len(door.those_out(now - SECOND)) == 1
+    assert len(viewers.those_out(now - SECOND)) == 1
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
@@ -110,7 +110,7 @@ def test_the_hubs_own_thread_puts_out(ana_client, now, watcher):
 
     async def look_on() -> bool:
         hub = Hub(asyncio.get_running_loop())
-        one = hub.subscribe(uuid.uuid4(), 7, Standing(key, millis(now - LASTS)))
+        one = hub.subscribe(uuid.uuid4(), 7, SessionStamp(key, millis(now - LASTS)))
         async with asyncio.timeout(60):
             await one.woken.wait()
         hub.leave(one)
