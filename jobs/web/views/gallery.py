@@ -64,7 +64,7 @@ def _ended(request: HttpRequest, chosen: str, page: int) -> tuple[list[Job], boo
 
 
 def _in_progress(request: HttpRequest, chosen: str, page: int) -> tuple[list[Job], bool]:
-    """All of them above the first page of the gallery; one page at a time under their own filter."""
+    """All above the first page of the gallery; one page at a time under their own filter."""
     is_shown = chosen == "open" or (chosen == "all" and page == 1)
     return _cut(_newest(request).open(), page) if is_shown else ([], False)
 

@@ -12,7 +12,7 @@ from jobs.web.views.pages import show
 
 
 def not_sent(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Only if nothing but the token was wrong: a form of another site is not shown as one of ours."""
+    """Only if nothing but the token was wrong: another site's form is not shown as one of ours."""
     is_ours = request.path == reverse("new_picture") and reason.startswith("CSRF token")
     if limited := getattr(request, "limited", None):
         page = limited_page if is_ours else bare_limited_page

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import User
 
-from jobs.live import viewers
+from jobs.live import viewers as viewers_module
 from jobs.live.hub import Hub
 from jobs.live.viewers import ASK_AGAIN_AFTER, Subscription, Viewers
 from jobs.people.session_cache import SessionStamp
@@ -80,7 +80,7 @@ def test_many_are_two_queries_and_at_most_one_look_a_second(
 
 
 def test_the_longest_due_come_first_and_all_in_turn(viewers, enter, now, monkeypatch):
-    monkeypatch.setattr(viewers, "MOST_AT_ONCE", 2)
+    monkeypatch.setattr(viewers_module, "MOST_AT_ONCE", 2)
     waiting = [enter(ago=ASK_AGAIN_AFTER + number * SECOND) for number in range(4)]
     ban("ana")
     assert viewers.those_out(now) == waiting[:1:-1]
