@@ -8,8 +8,8 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config import accounts, data_dir, env
-from config.env import Help
+from config import data_dir, env
+from config.env import Help, accounts
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env.load_dotenv(BASE_DIR / ".env")

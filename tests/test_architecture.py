@@ -51,12 +51,8 @@ KINDS = {"pictures", "contracts"}
 EXCEPTIONS: set[tuple[str, str]] = {
     ("config.env", "config.configuration"),
     ("config.supervisor", "config.asgi"),
-    ("jobs.core", "jobs.database"),
     ("jobs.live", "jobs.web"),
-    ("jobs.pictures", "jobs.owner_actions"),
     ("jobs.web", "jobs.staff"),
-    ("jobs.words", "jobs.engine"),
-    ("jobs.words", "jobs.notifications"),
     ("providers.adapters", "providers.calls"),
     ("providers.adapters", "providers.webhooks"),
     ("providers.wire", "providers.calls"),

@@ -7,7 +7,8 @@ from decimal import Decimal
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config import accounts, checks, env
+from config import checks, env
+from config.env import accounts
 
 PRICE = {"sandbox:test-picture": (Decimal("5.00"), "RUB")}
 

@@ -4,7 +4,7 @@ import pytest
 import trustme
 
 from config import checks, checks_stores
-from config.accounts import read_more
+from config.env.accounts import read_more
 
 
 def ids(found) -> list[str]:
