@@ -1,8 +1,9 @@
-"""From a visitor to a user: the account is taken over whole, or closed for one that exists.
+"""Merges a visitor's account into a user's when the visitor signs in.
 
-Either spends the visitor's id: whoever still comes with it finds a closed account, where nothing
-is reserved. So a form that is on its way while its person signs in is refused, and never lost on
-an account that nobody looks at.
+A user without an account takes the visitor's over. Otherwise the visitor's account is closed. In
+both cases the visitor id then leads to a closed account, which reserves nothing. So a form that
+is submitted during the sign-in is refused, and its job is not lost on an account that no page
+shows.
 """
 
 from datetime import datetime
@@ -14,11 +15,11 @@ from quotas.accounts import VISITOR, account_of_user, ensure_saved, follow_role
 from quotas.models import Account, Plan
 
 
-def account_for(*, visitor: str, user: User, now: datetime) -> Account:
-    """The user's account, with the visitor's day taken over where the user had none before.
+def merge_visitor_into_user(*, visitor: str, user: User, now: datetime) -> Account:
+    """Return the user's account, which is the visitor's if the user had none.
 
-    Where the user had one, the visitor's account is closed for it, and its jobs and attempts are
-    still to be moved. Safe to be run again, and by two at once.
+    If the user had one, the visitor's account is closed and the caller still has to move its jobs
+    and attempts. Safe to repeat and to run twice at once.
     """
     follow_role(user)
     taken_over = sign_up(visitor=visitor, user=user, now=now)
@@ -30,9 +31,9 @@ def account_for(*, visitor: str, user: User, now: datetime) -> Account:
 
 
 def sign_up(*, visitor: str, user: User, now: datetime) -> Account | None:
-    """The visitor's account becomes the user's: nothing moves, the day's use stays.
+    """Make the visitor's account the user's. Nothing moves; the day's use stays.
 
-    None where there is none to take over, or the user has one; nothing is changed then.
+    Returns None and changes nothing if the visitor has no account or the user already has one.
     """
     if Account.objects.filter(user=user).exists():
         return None
@@ -40,14 +41,14 @@ def sign_up(*, visitor: str, user: User, now: datetime) -> Account | None:
         with transaction.atomic():
             return _take_over(visitor, user, now)
     except IntegrityError:
-        # Somebody else was first to give the user an account.
+        # Another request gave the user an account first.
         return None
 
 
 def close_visitor(*, visitor: str, to: Account, now: datetime) -> bool:
-    """Nothing is reserved on the visitor's account from now on. False when it was closed before.
+    """Close the visitor's account, which then reserves nothing. False if it was closed already.
 
-    A row is written even where there was none: a form of this visitor may be on its way.
+    Writes a row even if there was none, since a form of this visitor may arrive later.
     """
     plan = Plan.objects.get(name=VISITOR)
     closed = {"closed_at": now, "moved_to": to}
@@ -57,14 +58,14 @@ def close_visitor(*, visitor: str, to: Account, now: datetime) -> bool:
     return is_new or Account.objects.open().filter(pk=account.pk).update(**closed) == 1
 
 
-def leave_account(account: Account, now: datetime) -> bool:
-    """Its person was deleted: it has no owner from now on. False when it was closed before."""
-    nobody = {"user": None, "visitor": None, "name": None}
-    return Account.objects.open().filter(pk=account.pk).update(closed_at=now, **nobody) == 1
+def close_account(account: Account, now: datetime) -> bool:
+    """Close the account of a deleted person. It has no owner then. False if closed already."""
+    no_owner = {"user": None, "visitor": None, "name": None}
+    return Account.objects.open().filter(pk=account.pk).update(closed_at=now, **no_owner) == 1
 
 
 def _take_over(visitor: str, user: User, now: datetime) -> Account | None:
-    """A plan that staff chose for the visitor stays."""
+    """Keeps a plan that staff chose for the visitor."""
     mine = Account.objects.open().filter(visitor=visitor)
     visitors_plan, plan = Plan.objects.get(name=VISITOR), account_of_user(user).plan
     account = mine.first()

@@ -20,8 +20,9 @@ from django.utils.translation import gettext_lazy as _
 
 from config.admin_base import BigTableAdmin, ChoiceFilter, ReadOnlyAdmin
 from quotas.accounts import NEEDED_PLANS
-from quotas.balances import balances_of
-from quotas.ledger import Balance, balance_of, utc_day
+from quotas.balances import read_balances
+from quotas.days import utc_day
+from quotas.ledger import Balance, balance_of
 from quotas.models import (
     Account,
     Alert,
@@ -100,7 +101,7 @@ class AccountList(ChangeList):
         super().get_results(request)
         today = utc_day(timezone.now())
         self.result_list = list(self.result_list)
-        balances = balances_of(self.result_list, today)
+        balances = read_balances(self.result_list, today)
         for account in self.result_list:
             account.balances = {kind: balances[account.pk, kind] for kind in Kind.values}
 

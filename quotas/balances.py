@@ -1,4 +1,4 @@
-"""The balances of many accounts at once, for a list of them: four queries whatever its length."""
+"""The balances of many accounts at once, for a list: four queries, however long it is."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ EMPTY = {"allowed": 0, "used": 0, "on_hold": 0, "tries": 0}
 Counts = dict[tuple[int, str], dict[str, int]]
 
 
-def balances_of(accounts: Sequence[Account], day: date) -> dict[tuple[int, str], Balance]:
-    """By account id and kind. The accounts are saved ones."""
+def read_balances(accounts: Sequence[Account], day: date) -> dict[tuple[int, str], Balance]:
+    """By account id and kind. Every account must have a row."""
     found = _allowed(accounts, day)
     for key, counts in [*_held(accounts, day).items(), *_tries(accounts, day).items()]:
         found[key].update(counts)
@@ -61,6 +61,6 @@ def _tries(accounts: Sequence[Account], day: date) -> Counts:
 
 
 def _by_account(rows, accounts: Sequence[Account], day: date):
-    """All kinds are named, so that the indexes on account, kind and day are used to the end."""
+    """Filters by kind too, so that the whole index on account, kind and day is used."""
     rows = rows.filter(account__in=accounts, kind__in=Kind.values, day=day)
     return rows.values("account", "kind").order_by()

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from django.db import connection, transaction
 
+from quotas.days import utc_day
 from quotas.models import Account, Allowance, Attempt
 from quotas.states import ENDS, HELD, AttemptState
 
@@ -47,12 +48,6 @@ class Balance:
 class Refused:
     why: Literal["full", "too_many_tries", "closed", "newcomers"]
     balance: Balance
-
-
-def utc_day(now: datetime) -> date:
-    if now.tzinfo is None:
-        raise ValueError("the day of a naive datetime depends on the machine's time zone")
-    return now.astimezone(UTC).date()
 
 
 def balance_of(account: Account, kind: str, day: date) -> Balance:

@@ -1,8 +1,8 @@
-"""Who spends, how much a day, new visitors, the ledger of attempts, alerts for staff, and the
-identity of this database.
+"""Accounts, plans and grants, new visitors, the ledger of attempts, alerts for staff, and the id of
+this database.
 
 A slot is a seat: the partial unique index `attempt_seat_taken_once` is what makes overselling
-impossible; no counter is kept anywhere.
+impossible. There is no counter column.
 """
 
 from django.conf import settings
@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from quotas.states import AttemptState, WhyUnmeasured
+from quotas.states import AttemptState, BypassReason
 
 
 class Kind(models.TextChoices):
@@ -58,15 +58,15 @@ class AccountQuerySet(models.QuerySet["Account"]):
         return self.filter(closed_at=None)
 
     def former(self) -> "AccountQuerySet":
-        """Of people who were deleted."""
+        """Accounts of deleted people."""
         return self.filter(closed_at__isnull=False, moved_to=None)
 
 
 class Account(models.Model):
-    """A signed-in user, an anonymous visitor (signed cookie), or a name of the command line.
+    """A signed-in user, an anonymous visitor (signed cookie), or a command-line name.
 
-    Nothing is reserved on a closed account. A visitor's is closed by signing in and names the
-    account that has its jobs. That of a deleted person is closed and names no other account.
+    A closed account reserves nothing. Signing in closes a visitor's account, which then names the
+    account that has its jobs. The account of a deleted person is closed and names no other.
     """
 
     user = models.OneToOneField(
@@ -138,7 +138,7 @@ class Account(models.Model):
 
 
 class Grant(models.Model):
-    """Extra slots for one day; staff's goodwill. A negative grant does not exist."""
+    """Extra slots for one day, given by staff. Never negative."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="grants")
     kind = models.CharField(_("kind"), max_length=20, choices=Kind.choices)
@@ -159,7 +159,7 @@ class Grant(models.Model):
             models.CheckConstraint(
                 condition=Q(slots__gte=1) & Q(slots__lte=100_000), name="grant_slots_within_reason"
             ),
-            # A form sent twice is one grant.
+            # A form that is submitted twice gives one grant.
             models.UniqueConstraint(fields=["form_key"], name="grant_form_once"),
         ]
 
@@ -168,7 +168,7 @@ class Grant(models.Model):
 
 
 class Newcomer(models.Model):
-    """A seat of one network's day, taken by a visitor with the first reservation."""
+    """A seat of one network and day, which a visitor takes with its first reservation."""
 
     network = models.CharField(_("network"), max_length=50)
     day = models.DateField(_("UTC day"))
@@ -181,7 +181,7 @@ class Newcomer(models.Model):
         verbose_name = _("newcomer")
         verbose_name_plural = _("newcomers")
         constraints = [
-            # The day leads, since housekeeping asks for days alone.
+            # The day comes first, since housekeeping filters by the day only.
             models.UniqueConstraint(
                 fields=["day", "network", "number"], name="newcomer_seat_taken_once"
             ),
@@ -196,19 +196,19 @@ class Newcomer(models.Model):
 
 
 class AlertKind(models.TextChoices):
-    """What staff must look at, since the site does not mend it by itself."""
+    """Problems that need staff, because the site cannot fix them by itself."""
 
     PROVIDER_PAUSED = "provider_paused", _("provider refuses key or balance")
     PROVIDER_SHUT = "provider_shut", _("provider paused for long")
-    CONTRADICTION = "contradiction", _("late news contradicts the end")
-    IN_DOUBT = "in_doubt", _("in doubt for long")
+    CONTRADICTION = "contradiction", _("late outcome contradicts the record")
+    IN_DOUBT = "in_doubt", _("in doubt for more than an hour")
     OVERDUE = "overdue", _("deadline missed")
     SPEND = "spend", _("budget of the day")
-    SILENT = "silent", _("no sign of life")
+    SILENT = "silent", _("not responding")
     SMOKE = "smoke", _("smoke test failed or stale")
     ALLOWANCE = "allowance", _("metered allowance")
     OTHER_RUN = "other_run", _("answers about other runs than requested")
-    LIMITER = "limiter", _("limiter lets requests through unmeasured")
+    LIMITER = "limiter", _("rate limiter lets requests through uncounted")
     UNREAD = "unread", _("paid result is not delivered")
     STORAGE = "storage", _("pictures cannot be stored")
     COPY = "copy", _("a copy of this site is running")
@@ -220,9 +220,9 @@ class AlertQuerySet(models.QuerySet["Alert"]):
 
 
 class Alert(models.Model):
-    """Something for staff. `seen_at` is the last time that what it tells of was met.
+    """A problem for staff. `seen_at` is when it was last observed.
 
-    It is mailed and posted once each: the mark is taken before the sending
+    Each alert is mailed and posted once, because it is marked before it is sent
     (`jobs.alerts.alert_delivery`).
     """
 
@@ -245,13 +245,13 @@ class Alert(models.Model):
         verbose_name = _("alert")
         verbose_name_plural = _("alerts")
         constraints = [
-            # What stays wrong is one alert, however often and by whomever it is met.
+            # A lasting problem is one alert, however often it is observed.
             models.UniqueConstraint(
                 fields=["kind", "subject"],
                 condition=Q(closed_at__isnull=True),
                 name="alert_open_once",
             ),
-            # What was sent is not due again.
+            # An alert that was sent is not due again.
             models.CheckConstraint(
                 condition=Q(mailed_at__isnull=True) | Q(mail_due_at__isnull=True),
                 name="alert_mailed_once",
@@ -275,7 +275,7 @@ class Attempt(models.Model):
     slot = models.PositiveIntegerField(_("slot"))
     allowed = models.PositiveIntegerField(_("allowed"))
     state = models.CharField(_("state"), max_length=10, choices=AttemptState.choices)
-    cost_nothing = models.BooleanField(_("surely cost nothing"), default=False)
+    cost_nothing = models.BooleanField(_("known to have cost nothing"), default=False)
     reserved_at = models.DateTimeField(_("reserved"))
     settled_at = models.DateTimeField(_("settled"), null=True, blank=True)
 
@@ -283,7 +283,7 @@ class Attempt(models.Model):
         verbose_name = _("attempt")
         verbose_name_plural = _("attempts")
         constraints = [
-            # A seat is held by one attempt only: the database itself refuses to oversell.
+            # Only one attempt can hold a seat, so the database itself refuses to oversell.
             models.UniqueConstraint(
                 fields=["account", "kind", "day", "slot"],
                 condition=~Q(state="failed"),
@@ -318,10 +318,10 @@ class Attempt(models.Model):
 
 
 class Unmeasured(models.Model):
-    """Requests of a day that the limiter let through without measuring them, by reason."""
+    """Requests that the rate limiter let through uncounted, per day and reason."""
 
     day = models.DateField(_("UTC day"))
-    why = models.CharField(_("why"), max_length=20, choices=WhyUnmeasured.choices)
+    why = models.CharField(_("why"), max_length=20, choices=BypassReason.choices)
     requests = models.PositiveBigIntegerField(_("requests"))
     last_at = models.DateTimeField(_("last"))
 
@@ -337,8 +337,8 @@ class Unmeasured(models.Model):
 
 
 class Site(models.Model):
-    """One row: what distinguishes this database from every other. A copy has it too,
-    so the signs of life in it change while the site runs (`jobs/engine/copies.py`)."""
+    """One row that identifies this database. A copy of the database has the same row, so the signs
+    in it change while the site runs (`jobs/engine/copies.py`)."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     name = models.CharField(max_length=32, editable=False)
@@ -348,7 +348,7 @@ class Site(models.Model):
 
     class Meta:
         constraints = [
-            # With two names a site would have two queues.
+            # With two rows the site would have two queues.
             models.CheckConstraint(condition=Q(id=1), name="site_one_row"),
         ]
 

@@ -1,14 +1,14 @@
-"""How many visitors may come anew from one network in a day. Quota, not rate: it never fails open.
+"""Limits how many new visitors one network may bring in a day. This is quota, so it fails closed.
 
-A visitor costs nobody anything to become, and each has slots of a day. So a new one takes a seat
-of its network and UTC day, in the transaction that writes its account and its first reservation;
-where that is refused nothing is left of it. The unique index on network, day and number is what
-keeps the bound, as with the slots of an account (`quotas.ledger`). Seats are not given back.
+Becoming a visitor is free, and each visitor has daily slots. So a new visitor takes a seat of its
+network and UTC day, in the transaction that writes its account and its first reservation; a
+refusal rolls all of it back. The unique index on network, day and number keeps the limit, as with
+the slots of an account (`quotas.ledger`). Seats are never given back.
 
-Locks come in this order: the new account's row, one seat here, the slot. Whoever waits for a seat
-holds nothing but an account that is nobody else's yet; whoever holds a seat waits for nothing that
-another transaction holds, since all it still asks for belongs to its own account. So there is no
-circle, and no deadlock.
+Locks are taken in this order: the new account's row, one seat here, the slot. A transaction that
+waits for a seat holds only its new account, which no other transaction uses. A transaction that
+holds a seat waits for no other, since all its further locks belong to its own account. So there is
+no cycle and no deadlock.
 """
 
 from datetime import date, datetime, timedelta
@@ -17,10 +17,10 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Max, Q, QuerySet
 
-from quotas.ledger import utc_day
+from quotas.days import utc_day
 from quotas.models import Account, Newcomer
 
-# Numbers of a day have no gaps: the next is tried only by who sees the one before committed.
+# Numbers of a day have no gaps, since each is one more than the last committed one.
 TAKE_SQL = """
 INSERT INTO quotas_newcomer (network, day, number, allowed, account_id, taken_at)
 SELECT %(network)s, %(day)s, seats.taken + 1, %(allowed)s, %(account)s, %(now)s
@@ -33,12 +33,12 @@ RETURNING number
 
 
 def take_seat(*, account: Account, network: str, now: datetime) -> bool:
-    """Let the account, whose row is new, in; False where the network's day is full.
+    """Take a seat for an account whose row is new; False if the network's day is full.
 
-    To be called in the transaction that wrote the row.
+    Call it in the transaction that wrote the row.
     """
     while not _insert_next(account, network, now):
-        # Another took that seat at the same moment. Each turn one more is taken, so it ends.
+        # Another visitor took that seat. Each round fills one more seat, so the loop ends.
         if not has_room(network, utc_day(now)):
             return False
     return True
@@ -51,8 +51,8 @@ def has_room(network: str, day: date) -> bool:
 
 
 def forgettable(now: datetime) -> QuerySet[Newcomer]:
-    """Those of days before yesterday, since a network is kept no longer than it counts, and those
-    of future days, which a clock that was ahead has written."""
+    """Seats of days before yesterday, since a network is kept no longer than needed, and of future
+    days, which a clock that was ahead has written."""
     a_day = timedelta(days=1)
     today = utc_day(now)
     return Newcomer.objects.filter(Q(day__lt=today - a_day) | Q(day__gt=today + a_day))

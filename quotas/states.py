@@ -1,9 +1,9 @@
-"""States of an attempt, and why a request was not measured.
+"""States of an attempt, and reasons why the rate limiter let a request through uncounted.
 
     pending ──> success   the slot is used
        └──────> failed    the slot is free again
 
-Both ends are final, for anyone: goodwill is a grant, not an edit.
+Both ends are final. Goodwill is a grant, never an edit.
 """
 
 from django.db import models
@@ -20,12 +20,12 @@ ENDS = frozenset({AttemptState.SUCCESS, AttemptState.FAILED})
 HELD = frozenset({AttemptState.PENDING, AttemptState.SUCCESS})
 
 
-class WhyUnmeasured(models.TextChoices):
-    """Why the limiter let a request through without measuring it."""
+class BypassReason(models.TextChoices):
+    """Why the rate limiter let a request through uncounted. The values are stored."""
 
-    RAISES = "raises", _("the store of the counts fails")
-    HANGS = "hangs", _("the store of the counts does not answer in time")
-    LIES = "lies", _("the store of the counts says what cannot be")
-    FULL = "full", _("more people at once than the memory of the counts holds")
+    ERROR = "raises", _("the counter store fails")
+    TIMEOUT = "hangs", _("the counter store does not reply in time")
+    INCONSISTENT = "lies", _("the counter store returns impossible values")
+    FULL = "full", _("more clients at once than the in-memory counter holds")
     FAULT = "fault", _("a rule or the limiter itself is broken")
-    NO_ADDRESS = "no_address", _("a trusted proxy does not say who asks (TRUSTED_PROXIES)")
+    NO_ADDRESS = "no_address", _("no client address from a trusted proxy (check TRUSTED_PROXIES)")

@@ -1,4 +1,4 @@
-"""Who took most of a day, and how many have taken all they may."""
+"""The accounts that used the most slots on one day, and how many reached their limit."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -11,8 +11,8 @@ MOST = 10
 
 
 @dataclass(frozen=True)
-class Spender:
-    """An account's slots of one kind: `used` and `on_hold` of what is allowed now."""
+class TopAccount:
+    """An account's slots of one kind: `used` and `on_hold`, out of what is allowed now."""
 
     account_id: int
     kind: str
@@ -22,7 +22,7 @@ class Spender:
 
     @property
     def kind_in_words(self) -> str:
-        """Of a kind that this version does not know its bare name."""
+        """The bare name of a kind that this version does not know."""
         return str(dict(Kind.choices).get(self.kind, self.kind))
 
     @property
@@ -31,19 +31,19 @@ class Spender:
 
 
 @dataclass(frozen=True)
-class Spending:
-    top: tuple[Spender, ...]
+class DayUsage:
+    top: tuple[TopAccount, ...]
     spenders: int = 0
     """All accounts that hold a slot of the day."""
 
     at_limit: int = 0
-    """Those of them that hold all they may, of one kind at least."""
+    """Those of them that reached the limit of at least one kind."""
 
 
-# The allowance is that of this moment: a plan that was raised since lets its account go on. Joined
-# rather than asked for row by row, which PostgreSQL takes for so dear that it compiles the query.
-# The cross join has SQLite look up the grants of those who hold slots, not the other way round.
-SPENDING_SQL = """
+# The allowance is the current one: an account whose plan was raised since is not at its limit.
+# Joins, because PostgreSQL rates a subquery per row as so expensive that it compiles the query.
+# The cross join makes SQLite look up grants by the accounts that hold slots, not the reverse.
+USAGE_SQL = """
 WITH held AS (
     SELECT seat.account_id, seat.kind, COUNT(*) AS slots,
            COUNT(CASE WHEN seat.state = 'pending' THEN 1 END) AS on_hold
@@ -70,15 +70,15 @@ SELECT account_id, kind, slots, on_hold, allowed,
 """
 
 
-def spending_of(day: date) -> Spending:
+def read_day_usage(day: date) -> DayUsage:
     with connection.cursor() as cursor:
         facts = {"day": connection.ops.adapt_datefield_value(day), "most": MOST}
-        cursor.execute(SPENDING_SQL, facts)
+        cursor.execute(USAGE_SQL, facts)
         rows = cursor.fetchall()
     if not rows:
-        return Spending(())
+        return DayUsage(())
     top = tuple(
-        Spender(account_id, kind, int(slots - on_hold), int(on_hold), int(allowed))
+        TopAccount(account_id, kind, int(slots - on_hold), int(on_hold), int(allowed))
         for account_id, kind, slots, on_hold, allowed, _, _ in rows
     )
-    return Spending(top, spenders=int(rows[0][5]), at_limit=int(rows[0][6]))
+    return DayUsage(top, spenders=int(rows[0][5]), at_limit=int(rows[0][6]))

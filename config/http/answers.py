@@ -9,7 +9,7 @@ from typing import Any
 from config.http.bodies import App, Message, Receive, Send
 from config.http.places import Place, Places
 from config.supervisor import listener
-from quotas.ratelimit.client_ip import network_of_scope
+from quotas.ratelimit.client_ip import find_scope_network
 
 # A piece is 64 KiB (config/http/handler.py), so a reader takes at least about 1 KiB a second.
 STALLED_AFTER = 60.0
@@ -58,7 +58,7 @@ class _Answer:
                 self._place = None
 
     def _take_place(self) -> None:
-        self._place = self._places.take(network_of_scope(self._scope), self._lose_place)
+        self._place = self._places.take(find_scope_network(self._scope), self._lose_place)
 
     def _lose_place(self) -> None:
         if self._clock and not self._clock.expired():

@@ -8,7 +8,7 @@ from tempfile import SpooledTemporaryFile
 from typing import Any
 
 from config.http.places import Place, Places
-from quotas.ratelimit.client_ip import network_of_scope
+from quotas.ratelimit.client_ip import find_scope_network
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -132,7 +132,7 @@ class _Body:
 
     def _take_place(self) -> None:
         self._until_place = None
-        self._place = self._places.take(network_of_scope(self._scope), self._lose_place)
+        self._place = self._places.take(find_scope_network(self._scope), self._lose_place)
 
     def _lose_place(self) -> None:
         self._lost_place = True

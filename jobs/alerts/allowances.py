@@ -21,7 +21,7 @@ from jobs.core.models import Job, Picture
 from providers.calls import money
 from providers.calls.models import Call
 from providers.calls.reasons import Rule
-from quotas.ledger import utc_day
+from quotas.days import utc_day
 from quotas.models import Alert
 
 # By these rules not a byte has left.

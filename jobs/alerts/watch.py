@@ -33,9 +33,9 @@ from providers.calls import money
 from providers.calls.models import Call, Gate, SmokeTest
 from providers.routing import gates
 from quotas import alerts
-from quotas.ledger import utc_day
+from quotas.days import utc_day
 from quotas.models import Alert, AlertKind, Unmeasured
-from quotas.states import WhyUnmeasured
+from quotas.states import BypassReason
 
 log = logging.getLogger(__name__)
 
@@ -201,7 +201,7 @@ def smoke_tests(now: datetime) -> Iterator[Trouble]:
             yield Trouble(name, words)
 
 
-STORE_IS_AWAY = {WhyUnmeasured.RAISES, WhyUnmeasured.HANGS, WhyUnmeasured.LIES}
+STORE_IS_AWAY = {BypassReason.ERROR, BypassReason.TIMEOUT, BypassReason.INCONSISTENT}
 
 
 def unmeasured_requests(now: datetime) -> Iterator[Trouble]:

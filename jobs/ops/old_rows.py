@@ -14,7 +14,7 @@ from django.db.models import Exists, Max, OuterRef, QuerySet
 from jobs.core.models import Job, StaffAction
 from providers.calls.models import Hook, SmokeTest
 from providers.calls.states import CallState
-from quotas.ledger import utc_day
+from quotas.days import utc_day
 from quotas.models import Account, Alert, Attempt, Grant, Newcomer, Unmeasured
 
 A_DAY = timedelta(days=1)

@@ -121,7 +121,7 @@ def follow_change(
 
 
 def _leave(account: Account, now: datetime) -> None:
-    account_merge.leave_account(account, now)
+    account_merge.close_account(account, now)
     theirs = _jobs_of(Account.objects.filter(pk=account.pk))
     for job_id in list(theirs.open().values_list("pk", flat=True)):
         if not outcomes.cancel(job_id, now):

@@ -28,7 +28,7 @@ MOST_AT_ONCE = 1000
 
 def bring_along(*, visitor: str, user: User, now: datetime) -> Account:
     """The user's account, with all that the visitor had. Safe to be run again, by two at once."""
-    account = account_merge.account_for(visitor=visitor, user=user, now=now)
+    account = account_merge.merge_visitor_into_user(visitor=visitor, user=user, now=now)
     _move_todays_attempts(account, now)
     moved = 0
     while moved < MOST_AT_ONCE and (batch := move_batch(account)):

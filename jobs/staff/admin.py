@@ -32,7 +32,7 @@ from jobs.staff.actions.page import MOST_AT_ONCE
 from providers import admin as providers_admin
 from providers.calls.models import Call, Gate
 from quotas import admin as quotas_admin
-from quotas.ledger import utc_day
+from quotas.days import utc_day
 from quotas.models import Grant, Kind
 
 UUID_BEGINNING = re.compile(r"[0-9a-f]{4,32}")

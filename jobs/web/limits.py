@@ -21,9 +21,9 @@ from jobs.people.snapshots import account_key_of
 from jobs.people.visitors import known_visitor
 from jobs.web.htmx import wants_part
 from quotas.ratelimit import bypassed
-from quotas.ratelimit.client_ip import network_of_request
+from quotas.ratelimit.client_ip import find_request_network
 from quotas.ratelimit.limiter import Rule, Window
-from quotas.states import WhyUnmeasured
+from quotas.states import BypassReason
 
 MINUTE, TEN_MINUTES = timedelta(minutes=1), timedelta(minutes=10)
 LONGEST_NAME = 150
@@ -103,12 +103,12 @@ def windows_of(request: HttpRequest) -> Iterator[Window]:
     endpoint = endpoint_of(request)
     if endpoint in UNLIMITED:
         return
-    person, network = _person_of(request), network_of_request(request)
+    person, network = _person_of(request), find_request_network(request)
     limits = list(_limits_of(request, endpoint))
     for each in limits:
         yield from _windows_of(each, person, network)
     if not network and any(_counts_network(each, person) for each in limits):
-        bypassed.note(WhyUnmeasured.NO_ADDRESS)
+        bypassed.count(BypassReason.NO_ADDRESS)
     if request.method == "POST" and POSTED.get(endpoint) is SIGN_IN:
         yield from _window_of_name(request)
 

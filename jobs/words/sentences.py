@@ -19,7 +19,8 @@ from providers.calls.durations import Usual
 from providers.calls.ledger import slow_interval
 from providers.calls.models import Call
 from providers.recovery import why_not_to_ask
-from quotas.ledger import Balance, Refused, utc_day
+from quotas.days import utc_day
+from quotas.ledger import Balance, Refused
 from quotas.states import AttemptState
 
 MOST_AHEAD = 100

@@ -141,7 +141,7 @@ class Migration(migrations.Migration):
             name='Alert',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('provider_paused', 'provider refuses key or balance'), ('provider_shut', 'provider paused for long'), ('contradiction', 'late news contradicts the end'), ('in_doubt', 'in doubt for long'), ('overdue', 'deadline missed'), ('spend', 'budget of the day'), ('silent', 'no sign of life'), ('smoke', 'smoke test failed or stale'), ('allowance', 'metered allowance'), ('other_run', 'answers about other runs than requested'), ('limiter', 'limiter lets requests through unmeasured'), ('unread', 'paid result is not delivered'), ('storage', 'pictures cannot be stored'), ('copy', 'a copy of this site is running')], max_length=30, verbose_name='kind')),
+                ('kind', models.CharField(choices=[('provider_paused', 'provider refuses key or balance'), ('provider_shut', 'provider paused for long'), ('contradiction', 'late outcome contradicts the record'), ('in_doubt', 'in doubt for more than an hour'), ('overdue', 'deadline missed'), ('spend', 'budget of the day'), ('silent', 'not responding'), ('smoke', 'smoke test failed or stale'), ('allowance', 'metered allowance'), ('other_run', 'answers about other runs than requested'), ('limiter', 'rate limiter lets requests through uncounted'), ('unread', 'paid result is not delivered'), ('storage', 'pictures cannot be stored'), ('copy', 'a copy of this site is running')], max_length=30, verbose_name='kind')),
                 ('subject', models.CharField(max_length=200, verbose_name='about')),
                 ('words', models.CharField(blank=True, max_length=500, verbose_name='in words')),
                 ('opened_at', models.DateTimeField(verbose_name='opened')),
@@ -169,7 +169,7 @@ class Migration(migrations.Migration):
                 ('slot', models.PositiveIntegerField(verbose_name='slot')),
                 ('allowed', models.PositiveIntegerField(verbose_name='allowed')),
                 ('state', models.CharField(choices=[('pending', 'on hold'), ('success', 'used'), ('failed', 'given back')], max_length=10, verbose_name='state')),
-                ('cost_nothing', models.BooleanField(default=False, verbose_name='surely cost nothing')),
+                ('cost_nothing', models.BooleanField(default=False, verbose_name='known to have cost nothing')),
                 ('reserved_at', models.DateTimeField(verbose_name='reserved')),
                 ('settled_at', models.DateTimeField(blank=True, null=True, verbose_name='settled')),
                 ('account', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='attempts', to='quotas.account')),
@@ -186,7 +186,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('day', models.DateField(verbose_name='UTC day')),
-                ('why', models.CharField(choices=[('raises', 'the store of the counts fails'), ('hangs', 'the store of the counts does not answer in time'), ('lies', 'the store of the counts says what cannot be'), ('full', 'more people at once than the memory of the counts holds'), ('fault', 'a rule or the limiter itself is broken'), ('no_address', 'a trusted proxy does not say who asks (TRUSTED_PROXIES)')], max_length=20, verbose_name='why')),
+                ('why', models.CharField(choices=[('raises', 'the counter store fails'), ('hangs', 'the counter store does not reply in time'), ('lies', 'the counter store returns impossible values'), ('full', 'more clients at once than the in-memory counter holds'), ('fault', 'a rule or the limiter itself is broken'), ('no_address', 'no client address from a trusted proxy (check TRUSTED_PROXIES)')], max_length=20, verbose_name='why')),
                 ('requests', models.PositiveBigIntegerField(verbose_name='requests')),
                 ('last_at', models.DateTimeField(verbose_name='last')),
             ],

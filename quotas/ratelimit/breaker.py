@@ -1,12 +1,15 @@
-"""Stands between the limiter and a store that may be absent, raise, hang or lie.
+"""Protects the limiter from a counter store that is absent, raises, hangs or returns nonsense.
 
-    closed ──(FAILURES in a row)──> open ──(PROBE_EVERY)──> one question ──answered──> closed
+    closed ──(FAILURES in a row)──> open ──(PROBE_EVERY)──> half-open ──probe answered──> closed
                                      ▲                          │
-                                     └────────unanswered────────┘
+                                     └──────probe failed────────┘
 
-An answer has BUDGET seconds; a store that may make one wait is asked on a thread of the guard's
-own, so that whoever hangs there holds one of THREADS and no request. Nobody waits at all while the
-breaker is open, and whoever still hangs then is hung up on, so that the threads come back.
+Closed: requests pass to the store. Open: they are blocked at once. Half-open: one of them probes
+the store.
+
+A reply may take BUDGET seconds. A remote store is called on one of THREADS threads, so a call that
+hangs holds a thread and no request. A failed probe closes all connections to the store, which
+frees the threads that hang on them.
 """
 
 import time
@@ -18,7 +21,7 @@ from typing import TypeVar
 
 import redis
 
-from quotas.states import WhyUnmeasured
+from quotas.states import BypassReason
 
 T = TypeVar("T")
 
@@ -28,108 +31,107 @@ PROBE_EVERY = 1.0
 THREADS = 8
 
 
-class NotMeasured(Exception):
-    """The store gave no answer that can be used."""
+class StoreUnavailable(Exception):
+    """The store gave no usable reply."""
 
-    def __init__(self, why: WhyUnmeasured) -> None:
-        super().__init__(why)
-        self.why = why
+    def __init__(self, reason: BypassReason) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class InconsistentStoreReply(Exception):
-    """The store said something that cannot be so."""
+    """The store returned impossible values."""
 
 
-class Guard:
+class GuardedStore:
     def __init__(
         self,
         *,
         budget: float | None,
-        hang_up: Callable[[], object] = lambda: None,
+        disconnect: Callable[[], object] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`budget` None: the store is this process's memory, and cannot hang. `hang_up` ends all
-        that is open to it, also under those who read."""
+        """`budget` None: the store is this process's memory, which cannot hang. `disconnect` closes
+        all connections to the store, including those that a thread is reading from."""
         self._breaker = Breaker(clock)
-        self._hang_up = hang_up
-        self._line = Line(budget) if budget else None
+        self._disconnect = disconnect
+        self._threads = StoreThreads(budget) if budget else None
 
-    def ask(self, question: Callable[[], T]) -> T:
-        """Raises NotMeasured."""
+    def call(self, operation: Callable[[], T]) -> T:
+        """Raises StoreUnavailable."""
         is_probe = self._breaker.is_open
-        if is_probe and not self._breaker.may_probe():
-            raise NotMeasured(self._breaker.why)
+        if is_probe and not self._breaker.allow_probe():
+            raise StoreUnavailable(self._breaker.reason)
+        run = operation if is_probe else self._unless_open(operation)
         try:
-            answer = self._put(question) if is_probe else self._put(self._unless_open(question))
-        except NotMeasured:
+            reply = self._threads.call(run) if self._threads else run()
+        except StoreUnavailable:
             raise
         except Exception as exc:
-            why = why_of(exc)
-            self._breaker.failed(why)
+            reason = classify(exc)
+            self._breaker.record_failure(reason)
             if is_probe:
                 with suppress(Exception):
-                    self._hang_up()
-            raise NotMeasured(why) from exc
-        self._breaker.answered()
-        return answer
+                    self._disconnect()
+            raise StoreUnavailable(reason) from exc
+        self._breaker.record_success()
+        return reply
 
-    def _put(self, question: Callable[[], T]) -> T:
-        return self._line.ask(question) if self._line else question()
+    def _unless_open(self, operation: Callable[[], T]) -> Callable[[], T]:
+        """The breaker may have opened while the call waited for a thread."""
 
-    def _unless_open(self, question: Callable[[], T]) -> Callable[[], T]:
-        """Of a crowd that waits for a thread those behind see how those before fared."""
-
-        def look_first() -> T:
+        def run() -> T:
             if self._breaker.is_open:
-                raise NotMeasured(self._breaker.why)
-            return question()
+                raise StoreUnavailable(self._breaker.reason)
+            return operation()
 
-        return look_first
+        return run
 
 
-def why_of(exc: Exception) -> WhyUnmeasured:
+def classify(exc: Exception) -> BypassReason:
     if isinstance(exc, InconsistentStoreReply):
-        return WhyUnmeasured.LIES
+        return BypassReason.INCONSISTENT
     is_late = isinstance(exc, (TimeoutError, redis.TimeoutError))
-    return WhyUnmeasured.HANGS if is_late else WhyUnmeasured.RAISES
+    return BypassReason.TIMEOUT if is_late else BypassReason.ERROR
 
 
 class Breaker:
-    """Open: nobody asks. `why` is the last failure's."""
+    """`reason` is that of the last failure."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._lock = Lock()
         self._failures = 0
-        self._ask_at = 0.0
-        self.why = WhyUnmeasured.RAISES
+        self._probe_at = 0.0
+        self.reason = BypassReason.ERROR
 
     @property
     def is_open(self) -> bool:
         return self._failures >= FAILURES
 
-    def may_probe(self) -> bool:
-        """Of those who come while it is open one gets through, each PROBE_EVERY seconds."""
+    def allow_probe(self) -> bool:
+        """True for one call every PROBE_EVERY seconds."""
         with self._lock:
-            if self._clock() < self._ask_at:
+            if self._clock() < self._probe_at:
                 return False
-            self._ask_at = self._clock() + PROBE_EVERY
+            self._probe_at = self._clock() + PROBE_EVERY
             return True
 
-    def failed(self, why: WhyUnmeasured) -> None:
+    def record_failure(self, reason: BypassReason) -> None:
         with self._lock:
-            self.why = why
+            self.reason = reason
             self._failures += 1
-            self._ask_at = self._clock() + PROBE_EVERY
+            self._probe_at = self._clock() + PROBE_EVERY
 
-    def answered(self) -> None:
+    def record_success(self) -> None:
         if self._failures:
             with self._lock:
                 self._failures = 0
 
 
-class Line:
-    """The way to a store elsewhere: a few threads. A thread is waited for as long as an answer."""
+class StoreThreads:
+    """The threads that call a remote store. The wait for a free thread has the same budget as the
+    reply."""
 
     def __init__(self, budget: float) -> None:
         self._budget = budget
@@ -137,23 +139,23 @@ class Line:
         self._free = BoundedSemaphore(THREADS)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="limiter")
 
-    def ask(self, question: Callable[[], T]) -> T:
+    def call(self, operation: Callable[[], T]) -> T:
         begun = time.monotonic()
         if self._free.acquire(timeout=self._budget):
-            return self._begin(question).result(timeout=self._budget)
-        # While others get through it is the crowd that is too large, and no fault of the store.
-        raise NotMeasured(WhyUnmeasured.HANGS) if self._ended_at > begun else TimeoutError
+            return self._submit(operation).result(timeout=self._budget)
+        # While other calls return, there are too many requests: that is no failure of the store.
+        raise StoreUnavailable(BypassReason.TIMEOUT) if self._ended_at > begun else TimeoutError
 
-    def _begin(self, question: Callable[[], T]) -> Future[T]:
+    def _submit(self, operation: Callable[[], T]) -> Future[T]:
         try:
-            answer = self._threads.submit(question)
+            reply = self._threads.submit(operation)
         except RuntimeError:
-            # The system has no thread to give. The place is the next one's.
+            # The system could not start a thread.
             self._free.release()
             raise
-        answer.add_done_callback(self._end)
-        return answer
+        reply.add_done_callback(self._end)
+        return reply
 
-    def _end(self, _answer: Future[T]) -> None:
+    def _end(self, _reply: Future[T]) -> None:
         self._ended_at = time.monotonic()
         self._free.release()

@@ -1,7 +1,8 @@
-"""What the limiter let through without measuring: counted in this process, told in a while.
+"""Counts the requests that the limiter let through without counting them against a limit.
 
-A request only adds one here. A thread of its own writes the sums into the rows of the day, at most
-once a minute, and a line into the log; without a database it keeps them until there is one.
+A request only adds one to a counter of this process. A timer thread adds the sums to the rows of
+the day and writes a log line, at most once a minute. Without a database the sums are kept until it
+is back.
 """
 
 import logging
@@ -15,14 +16,15 @@ from django.db import Error, connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from quotas.ledger import utc_day
+from quotas.days import utc_day
 from quotas.models import Unmeasured
-from quotas.states import WhyUnmeasured
+from quotas.states import BypassReason
 
 log = logging.getLogger(__name__)
 
-TELL_EVERY = 60.0
-TELL_FIRST_AFTER = 1.0
+FLUSH_EVERY = 60.0
+# The first is written soon, so that an alert can open.
+FIRST_FLUSH_AFTER = 1.0
 
 
 def start_timer(seconds: float, act: Callable[[], None]) -> None:
@@ -35,63 +37,61 @@ class Tally:
     def __init__(self, set_timer: Callable[[float, Callable[[], None]], None] = start_timer):
         self._set_timer = set_timer
         self._lock = Lock()
-        self._counts: Counter[WhyUnmeasured] = Counter()
-        self._told_at = -TELL_EVERY
-        self._is_to_be_told = False
+        self._counts: Counter[BypassReason] = Counter()
+        self._flushed_at = -FLUSH_EVERY
+        self._is_flush_due = False
 
-    def note(self, why: WhyUnmeasured) -> None:
-        """A first one is told at once, so that an alert can open; then once a minute. Never raises:
-        a request stands behind it."""
+    def count(self, reason: BypassReason) -> None:
+        """Never raises, since a request calls it."""
         with self._lock:
-            self._counts[why] += 1
-        self._tell_in_time()
+            self._counts[reason] += 1
+        self._schedule_flush()
 
-    def _tell_in_time(self) -> None:
+    def _schedule_flush(self) -> None:
         with self._lock:
-            if self._is_to_be_told:
+            if self._is_flush_due:
                 return
-            self._is_to_be_told = True
-            rest = self._told_at + TELL_EVERY - time.monotonic()
+            self._is_flush_due = True
+            rest = self._flushed_at + FLUSH_EVERY - time.monotonic()
         try:
-            self._set_timer(max(TELL_FIRST_AFTER, rest), self._tell_from_thread)
+            self._set_timer(max(FIRST_FLUSH_AFTER, rest), self._flush_from_thread)
         except RuntimeError:
-            # The system has no thread to give; the next one tries again.
-            self._is_to_be_told = False
+            # The system could not start a thread; the next request tries again.
+            self._is_flush_due = False
 
-    def counts(self) -> dict[WhyUnmeasured, int]:
-        """What is not told yet."""
+    def unflushed(self) -> dict[BypassReason, int]:
         with self._lock:
             return dict(self._counts)
 
-    def _tell_from_thread(self) -> None:
+    def _flush_from_thread(self) -> None:
         try:
-            self.tell(timezone.now())
+            self.flush(timezone.now())
         finally:
             connection.close()
 
-    def tell(self, now: datetime) -> None:
+    def flush(self, now: datetime) -> None:
         with self._lock:
             counts, self._counts = self._counts, Counter()
-            self._is_to_be_told, self._told_at = False, time.monotonic()
+            self._is_flush_due, self._flushed_at = False, time.monotonic()
         if not counts:
             return
-        said = ", ".join(f"{why.value} {many}" for why, many in sorted(counts.items()))
-        log.warning("Requests let through without a measure: %s", said)
+        listed = ", ".join(f"{reason.value} {many}" for reason, many in sorted(counts.items()))
+        log.warning("Rate limiter let requests through uncounted: %s", listed)
         try:
             record(counts, now)
         except Error as exc:
-            log.warning("They are written down a minute later: %s", type(exc).__name__)
+            log.warning("Saving these counts failed, next try in a minute: %s", type(exc).__name__)
             with self._lock:
                 self._counts.update(counts)
-            self._tell_in_time()
+            self._schedule_flush()
 
 
-def record(counts: dict[WhyUnmeasured, int], now: datetime) -> None:
-    """Add them to the day's sums; safe beside other processes."""
+def record(counts: dict[BypassReason, int], now: datetime) -> None:
+    """Add the counts to the rows of the day. Safe while other processes do the same."""
     with transaction.atomic():
-        for why, many in sorted(counts.items()):
+        for reason, many in sorted(counts.items()):
             row, is_new = Unmeasured.objects.get_or_create(
-                day=utc_day(now), why=why, defaults={"requests": many, "last_at": now}
+                day=utc_day(now), why=reason, defaults={"requests": many, "last_at": now}
             )
             if not is_new:
                 today = Unmeasured.objects.filter(pk=row.pk)
@@ -101,5 +101,5 @@ def record(counts: dict[WhyUnmeasured, int], now: datetime) -> None:
 tally = Tally()
 
 
-def note(why: WhyUnmeasured) -> None:
-    tally.note(why)
+def count(reason: BypassReason) -> None:
+    tally.count(reason)

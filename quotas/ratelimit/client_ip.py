@@ -1,9 +1,9 @@
-"""From where a request comes, as far as it can be known: what limits for strangers are counted by.
+"""The client's address and network, which limits for anonymous visitors are counted by.
 
-Each proxy of our own appends to X-Forwarded-For the address that it was asked from. So with n of
-them the n-th entry from the right is the client's, and what stands further left is anybody's word.
-Where that entry is missing or no address, the client is not known: never is the address of a proxy
-given out for it, since that is everybody's.
+Each trusted proxy appends its peer's address to X-Forwarded-For. So with n proxies the n-th entry
+from the right is the client's, and entries further left can be forged. If that entry is missing or
+not an address, the client is unknown. A proxy's own address is never used instead, because all
+clients share it.
 """
 
 import re
@@ -17,73 +17,74 @@ from django.http import HttpRequest
 LONGEST_ENTRY = 100
 NOWHERE = "unknown"
 SUBNET_BITS = 64
-"""What one client is given at the least: it may use any address of it."""
+"""A client usually gets at least this subnet and can use any address in it."""
 
-# An IPv4 address in the form an IPv6-only site sees it in (RFC 6052).
+# IPv4 addresses as an IPv6-only site sees them (RFC 6052).
 TRANSLATED = IPv6Network("64:ff9b::/96")
 BRACKETED = re.compile(r"\[(?P<host>[^\[\]]*)\](?::[0-9]{1,5})?")
 WITH_PORT = re.compile(r"(?P<host>[^:]*):[0-9]{1,5}")
 
 
-def address_of(peer: str, forwarded: str, proxies: int) -> str | None:
-    """The client's address in its normal form; None where it is not known.
+def parse_client_address(peer: str, forwarded: str, proxies: int) -> str | None:
+    """The client's address in normal form, or None if it is unknown.
 
-    `forwarded` is the whole header, of several the joined one; `proxies` how many are our own.
+    `forwarded` is the whole header; several headers are joined. `proxies` is the number of trusted
+    proxies.
     """
     if proxies == 0:
-        return _address_in(peer)
+        return _parse_entry(peer)
     entries = forwarded.rsplit(",", proxies)[-proxies:]
-    return _address_in(entries[0]) if len(entries) == proxies else None
+    return _parse_entry(entries[0]) if len(entries) == proxies else None
 
 
-def network_of(address: str) -> str:
-    """Whose address it is: an IPv4 address itself, of IPv6 its /64."""
-    parsed = _plain(ip_address(address))
+def find_network(address: str) -> str:
+    """An IPv4 address itself, or the /64 of an IPv6 address."""
+    parsed = _normalize(ip_address(address))
     if isinstance(parsed, IPv4Address):
         return str(parsed)
     return str(IPv6Network((int(parsed), SUBNET_BITS), strict=False))
 
 
-def network_of_request(request: HttpRequest) -> str | None:
+def find_request_network(request: HttpRequest) -> str | None:
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "")
-    address = address_of(peer_of(request), forwarded, settings.TRUSTED_PROXIES)
-    return network_of(address) if address else None
+    address = parse_client_address(read_peer(request), forwarded, settings.TRUSTED_PROXIES)
+    return find_network(address) if address else None
 
 
-def network_of_scope(scope: Mapping[str, Any]) -> str | None:
-    """The same of an ASGI connection, before there is a request."""
+def find_scope_network(scope: Mapping[str, Any]) -> str | None:
+    """The same for an ASGI connection, before there is a request."""
     names = (value for name, value in scope["headers"] if name == b"x-forwarded-for")
     forwarded = b",".join(names).decode("latin-1")
     peer = (scope.get("client") or ("",))[0] or ""
-    address = address_of(peer, forwarded, settings.TRUSTED_PROXIES)
-    return network_of(address) if address else None
+    address = parse_client_address(peer, forwarded, settings.TRUSTED_PROXIES)
+    return find_network(address) if address else None
 
 
-def counted_network_of(request: HttpRequest) -> str:
-    """For what must not fail open: the peer's where the client's is not known."""
-    peer = _address_in(peer_of(request))
-    return network_of_request(request) or (network_of(peer) if peer else NOWHERE)
+def find_quota_network(request: HttpRequest) -> str:
+    """For quotas, which must not fail open: the peer's network if the client's is unknown."""
+    peer = _parse_entry(read_peer(request))
+    return find_request_network(request) or (find_network(peer) if peer else NOWHERE)
 
 
-def peer_of(request: HttpRequest) -> str:
-    """Who is at the other end of the connection; empty for a socket of this machine."""
+def read_peer(request: HttpRequest) -> str:
+    """The address at the other end of the connection; empty for a Unix socket."""
     return request.META.get("REMOTE_ADDR") or ""
 
 
-def _address_in(entry: str) -> str | None:
-    """As proxies write it: perhaps with a port, in brackets or quotes, with a zone."""
+def _parse_entry(entry: str) -> str | None:
+    """Accepts the forms that proxies write: with a port, brackets, quotes or a zone."""
     if len(entry) > LONGEST_ENTRY:
         return None
     entry = entry.strip(' \t"')
     shape = BRACKETED.fullmatch(entry) or WITH_PORT.fullmatch(entry)
     try:
-        return str(_plain(ip_address(shape["host"] if shape else entry)))
+        return str(_normalize(ip_address(shape["host"] if shape else entry)))
     except ValueError:
         return None
 
 
-def _plain(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
-    """Without a zone; the IPv4 address where one is carried in the form of the other."""
+def _normalize(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    """Drops the zone, and unwraps an IPv4 address that is embedded in an IPv6 one."""
     if isinstance(address, IPv4Address):
         return address
     address = IPv6Address(int(address))

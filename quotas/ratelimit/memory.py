@@ -1,9 +1,9 @@
-"""The counts of one rule in this process's memory: for each key the instants of its hits.
+"""Counters of one rule in this process's memory: the times of the hits of each key.
 
-Not the library's own memory, which looks through all keys a hundred times a second and never
-forgets one while it lives. Here a hit costs the same however many keys there are. Each forgets
-a few whose window is over, so that memory follows what comes within a window; where all still
-count, the one that was hit longest ago goes for a new one.
+The library's own memory store scans all keys a hundred times a second and never evicts one. Here
+the cost of a hit does not depend on the number of keys. Each hit removes a few expired keys, so
+the size follows the traffic of one window. If the store is full, the least recently hit key is
+evicted.
 """
 
 import sys
@@ -18,23 +18,23 @@ from limits.storage import MovingWindowSupport, Storage
 
 MOST_KEYS = 20_000
 # One more than a hit can add.
-FORGET_AT_ONCE = 2
+EXPIRED_PER_HIT = 2
 
 
 class BoundedMemory(Storage, MovingWindowSupport):
-    """One rule's, so that all its windows are equally long; moving ones, also for what the library
-    counts by fixed ones.
+    """For one rule, so that all windows have the same length. All windows move, even those that the
+    library calls fixed.
 
-    `forgot` is called when a key had to go that still counted.
+    `on_evict` is called when a key is evicted that has not expired.
     """
 
     STORAGE_SCHEME = ["counterfoil-memory"]
 
     def __init__(
-        self, *, forgot: Callable[[], None] = lambda: None, most_keys: int = MOST_KEYS
+        self, *, on_evict: Callable[[], None] = lambda: None, most_keys: int = MOST_KEYS
     ) -> None:
         super().__init__()
-        self._forgot = forgot
+        self._on_evict = on_evict
         self._most_keys = most_keys
         self._hits: OrderedDict[str, array[float]] = OrderedDict()
         self._lock = Lock()
@@ -53,7 +53,7 @@ class BoundedMemory(Storage, MovingWindowSupport):
             return (hits[0], len(hits)) if hits else (now, 0)
 
     def _add(self, key: str, limit: int, expiry: int, amount: int) -> int:
-        """How many count then; 0 where they would be more than the limit, and none is added."""
+        """The new count; 0 if it would exceed the limit, and then nothing is added."""
         with self._lock:
             now = timezone.now().timestamp()
             self._expiry = expiry
@@ -63,25 +63,25 @@ class BoundedMemory(Storage, MovingWindowSupport):
             hits.extend([now] * amount)
             self._hits[key] = hits
             self._hits.move_to_end(key)
-            self._forget_what_is_over(now, expiry)
+            self._remove_expired(now, expiry)
             many, is_full = len(hits), len(self._hits) > self._most_keys
             if is_full:
                 self._hits.popitem(last=False)
         if is_full:
-            self._forgot()
+            self._on_evict()
         return many
 
-    def _forget_what_is_over(self, now: float, expiry: int) -> None:
-        """Of those hit longest ago, which stand first."""
-        for _ in range(FORGET_AT_ONCE):
+    def _remove_expired(self, now: float, expiry: int) -> None:
+        """The least recently hit keys come first."""
+        for _ in range(EXPIRED_PER_HIT):
             key, hits = next(iter(self._hits.items()))
             if hits and now - expiry < hits[-1] <= now:
                 return
             del self._hits[key]
 
     def _counted(self, key: str, now: float, expiry: int) -> "array[float]":
-        """Those of the window that ends now, which is read under the lock: what lies in the future
-        was written before the clock was set back, and would refuse until it comes."""
+        """The hits of the window that ends now. Call under the lock. Hits in the future are from
+        before the clock was set back; counted, they would refuse requests until then."""
         hits = self._hits.get(key) or array("d")
         del hits[bisect_right(hits, now) :]
         del hits[: bisect_right(hits, now - expiry)]
@@ -98,7 +98,7 @@ class BoundedMemory(Storage, MovingWindowSupport):
         return self.get_moving_window(key, 0, self._expiry)[1]
 
     def get_expiry(self, key: str) -> float:
-        """When the oldest that counts goes out of its window; now where none does."""
+        """When the oldest counted hit expires; now if there is none."""
         oldest, many = self.get_moving_window(key, 0, self._expiry)
         return oldest + self._expiry if many else oldest
 

@@ -127,7 +127,7 @@ def median_reserve(held: int) -> float:
 
 
 def make_account(held: int):
-    from quotas.ledger import utc_day
+    from quotas.days import utc_day
     from quotas.models import Account, Attempt, Plan
 
     account = Account.objects.create(plan=Plan.objects.get(name="operator"), created_at=NOW)

@@ -4,7 +4,7 @@ from datetime import date, datetime
 
 import pytest
 
-from quotas.ledger import utc_day
+from quotas.days import utc_day
 from quotas.models import Account, Attempt
 from quotas.states import AttemptState
 

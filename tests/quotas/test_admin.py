@@ -10,7 +10,8 @@ from django.test.utils import CaptureQueriesContext
 
 from quotas.accounts import account_of_visitor, ensure_saved
 from quotas.alerts import close_alert, open_alert
-from quotas.ledger import balance_of, reserve, utc_day
+from quotas.days import utc_day
+from quotas.ledger import balance_of, reserve
 from quotas.models import Account, Alert, AlertKind, Allowance, Attempt, Grant, Plan
 
 

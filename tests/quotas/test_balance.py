@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quotas.accounts import account_of_visitor
-from quotas.balances import balances_of
+from quotas.balances import read_balances
 from quotas.ledger import Balance, balance_of
 from quotas.models import Account, Allowance, Grant
 from quotas.states import AttemptState
@@ -73,7 +73,7 @@ def test_account_without_a_row_has_its_whole_plan(db, day, django_assert_num_que
 
 @pytest.mark.usefixtures("mixed_day")
 def test_balances_of_many_agree_with_the_balance_of_each(account, visitor, day):
-    found = balances_of([account, visitor], day)
+    found = read_balances([account, visitor], day)
     assert found == {
         (each.pk, kind): balance_of(each, kind, day)
         for each in (account, visitor)
@@ -87,4 +87,4 @@ def test_balances_of_many_cost_four_queries(visitor, now, day, django_assert_num
     )
     accounts = list(Account.objects.all())
     with django_assert_num_queries(4):
-        balances_of(accounts, day)
+        read_balances(accounts, day)

@@ -193,7 +193,9 @@ class Ledger(RuleBasedStateMachine):
             self.bring_along(visitors[pick % len(visitors)], self.users[number])
 
     def bring_along(self, visitor: Spender, user: User) -> None:
-        account = account_merge.account_for(visitor=visitor.visitor, user=user, now=self.now)
+        account = account_merge.merge_visitor_into_user(
+            visitor=visitor.visitor, user=user, now=self.now
+        )
         into = self.follow_sign_in(visitor, account)
         for attempt in Attempt.objects.filter(account__moved_to=account).order_by("pk"):
             moved = ledger.move(attempt_id=attempt.pk, to=account, now=self.now)

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from quotas.ledger import BALANCE_SQL, RESERVE_SQL
-from quotas.top_accounts import SPENDING_SQL
+from quotas.top_accounts import USAGE_SQL
 
 NOW = datetime(2026, 3, 14, 12)
 DAY = date(2026, 3, 14)
@@ -49,7 +49,7 @@ def test_sqlite_searches_attempts_by_index_only(sqlite_database, statement):
 
 
 def test_sqlite_asks_for_what_a_day_took_at_once(sqlite_database):
-    steps = steps_on_sqlite(sqlite_database, SPENDING_SQL)
+    steps = steps_on_sqlite(sqlite_database, USAGE_SQL)
     assert "SEARCH seat USING INDEX attempt_by_state (state=? AND day=?)" in steps
     assert "SEARCH extra USING INDEX grant_of_a_day (account_id=? AND kind=? AND day=?)" in steps
     assert not [step for step in steps if step.startswith("CORRELATED")]
@@ -91,7 +91,7 @@ def test_postgres_searches_attempts_by_index_only(postgres_history, statement, a
 @pytest.mark.postgres
 def test_postgres_asks_for_what_a_day_took_at_once(postgres_history):
     """Row by row it seems so dear that the statement is compiled, which takes longer than it."""
-    nodes = list(walk(explain_on_postgres(postgres_history, SPENDING_SQL)))
+    nodes = list(walk(explain_on_postgres(postgres_history, USAGE_SQL)))
     postgres_history.rollback()
     assert "SubPlan" not in {node.get("Parent Relationship") for node in nodes}
 

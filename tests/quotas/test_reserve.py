@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from django.db import connection
 
-from quotas.ledger import Refused, balance_of, reserve, settle, utc_day
+from quotas.days import utc_day
+from quotas.ledger import Refused, balance_of, reserve, settle
 from quotas.models import Account, Allowance, Attempt, Grant, Plan
 from quotas.states import AttemptState
 

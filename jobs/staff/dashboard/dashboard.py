@@ -15,8 +15,8 @@ from jobs.staff.dashboard import (
 from jobs.staff.dashboard.bars import Chart
 from providers.adapters.registry import known_names
 from providers.calls import money
-from quotas.ledger import utc_day
-from quotas.top_accounts import Spender, Spending, spending_of
+from quotas.days import utc_day
+from quotas.top_accounts import DayUsage, TopAccount, read_day_usage
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Cards:
 class Named:
     """One of those who took most of today."""
 
-    spender: Spender
+    spender: TopAccount
     name: str
 
 
@@ -50,7 +50,7 @@ class Board:
     now: datetime
     alerts: list[alerts.Trouble]
     cards: Cards
-    spending: Spending
+    spending: DayUsage
     top: list[Named]
     standings: list[provider_health.Standing]
     doubts: list[doubts.Doubt]
@@ -77,7 +77,7 @@ def board_at(now: datetime) -> Board:
         flights=flights,
         tests=smoke_tests.newest_tests(),
     )
-    spending = spending_of(utc_day(now))
+    spending = read_day_usage(utc_day(now))
     names = usage.names_of(spending.top)
     return Board(
         now=now,

@@ -12,7 +12,7 @@ from jobs.staff.dashboard.bars import Chart, stack
 from jobs.words.wording import day_in_words
 from quotas.models import Account, Attempt
 from quotas.states import AttemptState
-from quotas.top_accounts import Spender
+from quotas.top_accounts import TopAccount
 
 DAYS = 30
 PARTS = (AttemptState.SUCCESS, AttemptState.PENDING, AttemptState.FAILED)
@@ -61,7 +61,7 @@ def chart_of(days: list[DayOfUse]) -> Chart:
     )
 
 
-def names_of(spenders: Iterable[Spender]) -> dict[int, str]:
+def names_of(spenders: Iterable[TopAccount]) -> dict[int, str]:
     accounts = Account.objects.filter(pk__in={spender.account_id for spender in spenders})
     return {account.pk: _name(account) for account in accounts.select_related("user")}
 

@@ -36,7 +36,7 @@ from providers.wire.picture_files import TYPES
 from quotas import ledger, new_visitors
 from quotas.ledger import Refused
 from quotas.models import Kind
-from quotas.ratelimit.client_ip import counted_network_of
+from quotas.ratelimit.client_ip import find_quota_network
 
 SHOWABLE = {media_type for media_type, _extension in TYPES.values()}
 
@@ -55,7 +55,7 @@ def new_picture(request: HttpRequest) -> HttpResponse:
             form_key=form.cleaned_data["form_key"],
             now=timezone.now(),
             retry_of=own_jobs(request).filter(pk=form.cleaned_data["retry_of"]).first(),
-            network=counted_network_of(request),
+            network=find_quota_network(request),
         )
     except NotRetried as exc:
         return _explain_no_retry(request, form, exc.earlier)
@@ -160,7 +160,7 @@ def _not_let_in(request: HttpRequest) -> str:
     if account.pk or not account.visitor:
         return ""
     day = ledger.utc_day(now)
-    if new_visitors.has_room(counted_network_of(request), day):
+    if new_visitors.has_room(find_quota_network(request), day):
         return ""
     return not_let_in(ledger.balance_of(account, Kind.IMAGE, day), now)
 

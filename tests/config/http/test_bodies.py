@@ -11,7 +11,7 @@ import pytest
 from config.http import bodies
 from config.http.bodies import MOST_BYTES, MOST_BYTES_BELOW, MOST_BYTES_OF_A_PICTURE, bounded
 from providers.webhooks.views import MOST_BYTES as MOST_BYTES_OF_A_HOOK
-from quotas.ratelimit.client_ip import network_of_scope
+from quotas.ratelimit.client_ip import find_scope_network
 
 HOOKS = "/hooks/sandbox/token/"
 
@@ -244,6 +244,6 @@ async def wait_together(peers):
 def test_behind_a_proxy_its_clients_are_counted_apart(settings):
     settings.TRUSTED_PROXIES = 1
     scope = scope_of(HOOKS, "10.0.0.1")
-    assert network_of_scope(scope) is None
+    assert find_scope_network(scope) is None
     scope["headers"] = [(b"x-forwarded-for", b"203.0.113.9"), (b"x-forwarded-for", b"192.0.2.7")]
-    assert network_of_scope(scope) == "192.0.2.7"
+    assert find_scope_network(scope) == "192.0.2.7"

@@ -74,7 +74,7 @@ def test_all_who_are_named_get_one_mail(opened, now):
     send_due(now + MINUTE)
     [message] = mail.outbox
     assert message.to == ["ops@example.org", "boss@example.org"]
-    assert message.subject == "Alert: no sign of life: ticker · Counterfoil"
+    assert message.subject == "Alert: not responding: ticker · Counterfoil"
     assert "Nothing is polled." in message.body
     assert "https://pictures.example.org/admin/quotas/alert/" in message.body
     assert message.extra_headers["Message-ID"] == f"<alert.{alert.pk}@pictures.example.org>"
@@ -91,7 +91,7 @@ def test_the_address_gets_one_small_json(opened, listener, now):
     assert head.startswith(b"POST /room/SECRET-TOKEN HTTP/1.1")
     assert json.loads(body) == {
         "id": Alert.objects.get().pk,
-        "text": "no sign of life: ticker. Nothing is polled.",
+        "text": "not responding: ticker. Nothing is polled.",
         "kind": "silent",
         "subject": "ticker",
         "words": "Nothing is polled.",

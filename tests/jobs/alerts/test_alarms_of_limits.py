@@ -9,7 +9,7 @@ from django.urls import reverse
 from jobs.alerts import alert_delivery, watch
 from quotas.models import Alert, AlertKind, Unmeasured
 from quotas.ratelimit import bypassed
-from quotas.states import WhyUnmeasured
+from quotas.states import BypassReason
 from tests.jobs.conftest import text_of
 
 pytestmark = pytest.mark.django_db
@@ -23,8 +23,8 @@ def told(settings, clock, alive_for_a_year):
 
 def fail(many: int, at) -> None:
     for _ in range(many):
-        bypassed.note(WhyUnmeasured.HANGS)
-    bypassed.tally.tell(at)
+        bypassed.count(BypassReason.TIMEOUT)
+    bypassed.tally.flush(at)
 
 
 def look(at) -> list[Alert]:
@@ -64,7 +64,7 @@ def test_staff_see_how_many_passed_unmeasured(now, staff_client):
     fail(1234, now)
     look(now)
     page = text_of(staff_client.get(reverse("admin:quotas_unmeasured_changelist")))
-    assert "the store of the counts does not answer in time" in page
+    assert "the counter store does not reply in time" in page
     assert "1234" in page
     board = text_of(staff_client.get(reverse("admin:dashboard")))
-    assert "rate limits · the store of the counts does not answer in time" in board
+    assert "rate limits · the counter store does not reply in time" in board

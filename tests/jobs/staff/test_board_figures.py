@@ -11,7 +11,7 @@ from providers.routing import gates
 from quotas import accounts
 from quotas.ledger import reserve
 from quotas.models import Allowance, Attempt, Grant, Plan
-from quotas.top_accounts import spending_of
+from quotas.top_accounts import read_day_usage
 from tests import rows
 from tests.jobs.conftest import text_of
 
@@ -110,7 +110,7 @@ def test_who_used_most_and_who_is_at_the_limit(account, visitor, now):
     for _ in range(4):
         rows.ready(account, now)
     rows.failed(account, now)
-    spending = spending_of(now.date())
+    spending = read_day_usage(now.date())
     assert (spending.spenders, spending.at_limit) == (2, 1)
     assert [(s.account_id, s.used, s.on_hold, s.allowed) for s in spending.top] == [
         (account.pk, 4, 0, 10),
@@ -125,7 +125,7 @@ def test_an_account_is_counted_once_whatever_the_kinds_it_uses(account, visitor,
         Allowance.objects.update_or_create(**key, defaults={"slots": slots})
         assert isinstance(reserve(account=account, kind=kind, now=now), Attempt)
     rows.lost(visitor, now)
-    spending = spending_of(now.date())
+    spending = read_day_usage(now.date())
     assert (spending.spenders, spending.at_limit) == (2, 1)
 
 
@@ -134,9 +134,9 @@ def test_a_grant_lifts_the_limit(visitor, now):
         rows.lost(visitor, now)
     extra = {"account": visitor, "kind": "image", "reason": "test", "granted_at": now, "slots": 1}
     Grant.objects.create(day=now.date() - timedelta(days=1), **extra)
-    assert spending_of(now.date()).at_limit == 1
+    assert read_day_usage(now.date()).at_limit == 1
     Grant.objects.create(day=now.date(), **extra)
-    assert spending_of(now.date()).at_limit == 0
+    assert read_day_usage(now.date()).at_limit == 0
 
 
 def test_ten_are_named_and_all_are_counted(now):
@@ -145,9 +145,9 @@ def test_ten_are_named_and_all_are_counted(now):
         account = accounts.ensure_saved(accounts.account_named(f"n{number}"), now=now)
         type(account).objects.filter(pk=account.pk).update(plan=plan)
         rows.lost(account, now)
-    spending = spending_of(now.date())
+    spending = read_day_usage(now.date())
     assert (len(spending.top), spending.spenders) == (10, 12)
 
 
 def test_nobody_spent_anything(now):
-    assert spending_of(now.date()).top == ()
+    assert read_day_usage(now.date()).top == ()

@@ -14,9 +14,9 @@ from limits.strategies import FixedWindowRateLimiter, MovingWindowRateLimiter
 
 from quotas.ratelimit import bypassed
 from quotas.ratelimit import memory as limiter_memory
-from quotas.ratelimit.breaker import Guard
+from quotas.ratelimit.breaker import GuardedStore
 from quotas.ratelimit.limiter import Limited, Limiter, Rule, Window, in_memory, in_redis
-from quotas.states import WhyUnmeasured
+from quotas.states import BypassReason
 
 RULE = Rule("pages", 5, timedelta(seconds=60))
 ANA, BEN = Window(RULE, "user 1"), Window(RULE, "user 2")
@@ -90,7 +90,7 @@ def test_a_crowd_that_takes_all_room_as_it_comes_free_is_no_lie(limits, clock, m
 
     monkeypatch.setattr(MovingWindowRateLimiter, "get_window_stats", look_late)
     assert limits.check([ANA]) == Limited(RULE, 1)
-    assert not bypassed.tally.counts()
+    assert not bypassed.tally.unflushed()
 
 
 @pytest.mark.redis
@@ -137,7 +137,7 @@ def test_a_clock_that_is_set_back_refuses_nobody(limits, clock):
 def test_a_bad_rule_lets_through(limits, most, seconds):
     bad = Window(Rule("bad", most, timedelta(seconds=seconds)), "user 1")
     assert [limits.check([bad]) for _ in range(10)] == [None] * 10
-    assert bypassed.tally.counts() == {WhyUnmeasured.FAULT: 10}
+    assert bypassed.tally.unflushed() == {BypassReason.FAULT: 10}
 
 
 def test_a_bad_rule_takes_no_other_along(limits, clock):
@@ -155,7 +155,7 @@ def test_what_was_found_before_a_fault_counts(limits, clock):
 
     assert [limits.check(windows()) for _ in range(RULE.most)] == [None] * RULE.most
     assert limits.check(windows()) == Limited(RULE, 60)
-    assert bypassed.tally.counts() == {WhyUnmeasured.FAULT: RULE.most + 1}
+    assert bypassed.tally.unflushed() == {BypassReason.FAULT: RULE.most + 1}
 
 
 def test_a_rule_beside_a_bad_one_counts(limits, clock):
@@ -166,7 +166,7 @@ def test_a_rule_beside_a_bad_one_counts(limits, clock):
 
 def test_a_fault_in_finding_the_windows_lets_through(limits):
     assert limits.check(1 / 0 for _ in "x") is None
-    assert bypassed.tally.counts() == {WhyUnmeasured.FAULT: 1}
+    assert bypassed.tally.unflushed() == {BypassReason.FAULT: 1}
 
 
 def test_nothing_of_a_person_is_in_the_store(limits, clock):
@@ -241,7 +241,7 @@ def test_who_came_later_is_not_forgotten_with_them(clock):
 
 def test_a_key_that_still_counted_and_had_to_go_is_told(clock):
     told = []
-    memory = limiter_memory.BoundedMemory(most_keys=1, forgot=lambda: told.append(1))
+    memory = limiter_memory.BoundedMemory(most_keys=1, on_evict=lambda: told.append(1))
     memory.acquire_entry("a", 5, 60)
     clock.shift(61)
     memory.acquire_entry("b", 5, 60)
@@ -251,11 +251,11 @@ def test_a_key_that_still_counted_and_had_to_go_is_told(clock):
 
 
 def test_a_full_memory_lets_through(clock):
-    forgot = partial(bypassed.note, WhyUnmeasured.FULL)
-    memory = limiter_memory.BoundedMemory(most_keys=2, forgot=forgot)
-    limits = Limiter(lambda rule: MovingWindowRateLimiter(memory), Guard(budget=None))
+    evicted = partial(bypassed.count, BypassReason.FULL)
+    memory = limiter_memory.BoundedMemory(most_keys=2, on_evict=evicted)
+    limits = Limiter(lambda rule: MovingWindowRateLimiter(memory), GuardedStore(budget=None))
     assert [limits.check([Window(RULE, str(n))]) for n in range(50)] == [None] * 50
-    assert bypassed.tally.counts() == {WhyUnmeasured.FULL: 48}
+    assert bypassed.tally.unflushed() == {BypassReason.FULL: 48}
 
 
 def test_a_window_that_went_out_between_hit_and_look_breaks_nothing(clock):

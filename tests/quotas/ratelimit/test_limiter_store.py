@@ -14,9 +14,9 @@ import redis
 from limits import WindowStats
 
 from quotas.ratelimit import breaker, bypassed
-from quotas.ratelimit.breaker import FAILURES, PROBE_EVERY, THREADS, Guard
+from quotas.ratelimit.breaker import FAILURES, PROBE_EVERY, THREADS, GuardedStore
 from quotas.ratelimit.limiter import Limiter, Rule, Window, in_redis, limiter
-from quotas.states import WhyUnmeasured
+from quotas.states import BypassReason
 from tests.quotas.broken_store import WAYS, relay_to
 from tests.site_process import wait_until
 
@@ -49,7 +49,7 @@ def raises():
 
 
 def limiter_of(store, **options) -> Limiter:
-    return Limiter(lambda rule: store, Guard(**({"budget": AMPLE} | options)))
+    return Limiter(lambda rule: store, GuardedStore(**({"budget": AMPLE} | options)))
 
 
 def check_many(limits: Limiter, many: int = MANY) -> list:
@@ -74,7 +74,7 @@ def letting_go(released: threading.Event):
 
 
 def how_many_unmeasured() -> int:
-    return sum(bypassed.tally.counts().values())
+    return sum(bypassed.tally.unflushed().values())
 
 
 def is_measured(limits: Limiter) -> bool:
@@ -97,7 +97,7 @@ def test_a_store_that_raises_lets_through_and_is_left_alone():
     limits = limiter_of(store, clock=lambda: 0.0)
     assert check_many(limits) == [None] * MANY
     assert FAILURES <= store.asked <= FAILURES + THREADS
-    assert bypassed.tally.counts() == {WhyUnmeasured.RAISES: MANY}
+    assert bypassed.tally.unflushed() == {BypassReason.ERROR: MANY}
 
 
 def test_of_a_crowd_that_waits_for_a_thread_few_reach_a_store_that_raises():
@@ -123,7 +123,7 @@ def test_a_store_that_hangs_holds_up_nobody_for_long():
     with letting_go(released), within(5 * 2 * SHORT * FAILURES):
         assert check_many(limits) == [None] * MANY
     assert store.asked <= THREADS
-    assert bypassed.tally.counts() == {WhyUnmeasured.HANGS: MANY}
+    assert bypassed.tally.unflushed() == {BypassReason.TIMEOUT: MANY}
 
 
 @pytest.mark.parametrize("lie", [None, "no", 0, (0, 0), (float("nan"), 0), ("x", "y"), object()])
@@ -138,7 +138,7 @@ def test_a_refusal_that_ends_at_no_possible_time_is_a_lie(reset_in):
     store = Store(lambda: False)
     store.get_window_stats = lambda *_: WindowStats(time.time() + reset_in, 0)
     assert limiter_of(store).check([ANA]) is None
-    assert bypassed.tally.counts() == {WhyUnmeasured.LIES: 1}
+    assert bypassed.tally.unflushed() == {BypassReason.INCONSISTENT: 1}
 
 
 @pytest.mark.parametrize("left", [-1, -(10**9), float("-inf"), float("nan"), "0"])
@@ -146,7 +146,7 @@ def test_a_window_that_says_it_holds_more_than_fits_is_a_lie(left):
     store = Store(lambda: False)
     store.get_window_stats = lambda *_: WindowStats(time.time() + 30, left)
     assert limiter_of(store).check([ANA]) is None
-    assert bypassed.tally.counts() == {WhyUnmeasured.LIES: 1}
+    assert bypassed.tally.unflushed() == {BypassReason.INCONSISTENT: 1}
 
 
 class Turning(Store):
@@ -167,12 +167,12 @@ class Turning(Store):
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_window_that_has_room_a_moment_later_is_no_lie(times):
     assert limiter_of(Turning(times)).check([ANA]) is None
-    assert not bypassed.tally.counts()
+    assert not bypassed.tally.unflushed()
 
 
 def test_one_that_never_has_the_room_it_tells_of_is_one():
     assert limiter_of(Turning(99)).check([ANA]) is None
-    assert bypassed.tally.counts() == {WhyUnmeasured.LIES: 1}
+    assert bypassed.tally.unflushed() == {BypassReason.INCONSISTENT: 1}
 
 
 def test_a_system_without_a_thread_to_give_leaves_the_places_free(monkeypatch):
@@ -181,7 +181,7 @@ def test_a_system_without_a_thread_to_give_leaves_the_places_free(monkeypatch):
     with monkeypatch.context() as full:
         full.setattr(ThreadPoolExecutor, "submit", refuse_thread)
         assert [limits.check([ANA]) for _ in range(2 * THREADS)] == [None] * 2 * THREADS
-    assert bypassed.tally.counts() == {WhyUnmeasured.RAISES: 2 * THREADS}
+    assert bypassed.tally.unflushed() == {BypassReason.ERROR: 2 * THREADS}
     limits.check([ANA])
     assert store.asked == 1
 
@@ -196,7 +196,7 @@ def test_an_address_that_cannot_be_read_lets_through(settings, monkeypatch, url)
     settings.RATE_LIMITS, settings.REDIS_URL = "REDIS", url
     settings.Q_CLUSTER = {"name": "test"}
     assert [limiter().check([ANA]) for _ in range(20)] == [None] * 20
-    assert bypassed.tally.counts() == {WhyUnmeasured.RAISES: 20}
+    assert bypassed.tally.unflushed() == {BypassReason.ERROR: 20}
 
 
 def test_an_open_breaker_asks_once_in_a_while():
@@ -259,7 +259,7 @@ def test_a_name_that_nobody_resolves_holds_up_nobody(settings, monkeypatch):
     with letting_go(released), within(5 * 2 * SHORT * FAILURES):
         assert check_many(in_redis("redis://limits.example/0")) == [None] * MANY
     assert len(looked_up) <= THREADS
-    assert bypassed.tally.counts() == {WhyUnmeasured.HANGS: MANY}
+    assert bypassed.tally.unflushed() == {BypassReason.TIMEOUT: MANY}
 
 
 @pytest.mark.redis

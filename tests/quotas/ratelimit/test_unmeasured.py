@@ -8,10 +8,10 @@ from django.db import DatabaseError, InterfaceError
 
 from quotas.models import Unmeasured
 from quotas.ratelimit import bypassed
-from quotas.ratelimit.bypassed import TELL_EVERY, TELL_FIRST_AFTER, Tally
-from quotas.states import WhyUnmeasured
+from quotas.ratelimit.bypassed import FIRST_FLUSH_AFTER, FLUSH_EVERY, Tally
+from quotas.states import BypassReason
 
-RAISES, FULL = WhyUnmeasured.RAISES, WhyUnmeasured.FULL
+RAISES, FULL = BypassReason.ERROR, BypassReason.FULL
 
 
 @pytest.fixture
@@ -31,10 +31,10 @@ def rows() -> dict[str, int]:
 @pytest.mark.django_db
 def test_a_day_has_one_row_a_reason(tally, now):
     for why in (RAISES, RAISES, FULL):
-        tally.note(why)
-    tally.tell(now)
-    tally.note(RAISES)
-    tally.tell(now + timedelta(hours=1))
+        tally.count(why)
+    tally.flush(now)
+    tally.count(RAISES)
+    tally.flush(now + timedelta(hours=1))
     assert rows() == {"full": 1, "raises": 3}
     assert Unmeasured.objects.get(why=RAISES).last_at == now + timedelta(hours=1)
 
@@ -42,28 +42,28 @@ def test_a_day_has_one_row_a_reason(tally, now):
 @pytest.mark.django_db
 def test_each_day_has_its_own(tally, now):
     for day in (now, now + timedelta(days=1)):
-        tally.note(RAISES)
-        tally.tell(day)
+        tally.count(RAISES)
+        tally.flush(day)
     assert list(Unmeasured.objects.values_list("requests", flat=True)) == [1, 1]
 
 
 @pytest.mark.django_db
 def test_the_first_is_told_at_once_and_then_once_a_minute(tally, timers, now):
     for _ in range(1000):
-        tally.note(RAISES)
-    assert timers == [TELL_FIRST_AFTER]
-    tally.tell(now)
-    tally.note(RAISES)
-    assert timers[1] == pytest.approx(TELL_EVERY, abs=5)
+        tally.count(RAISES)
+    assert timers == [FIRST_FLUSH_AFTER]
+    tally.flush(now)
+    tally.count(RAISES)
+    assert timers[1] == pytest.approx(FLUSH_EVERY, abs=5)
 
 
 @pytest.mark.django_db
 def test_one_line_is_logged_for_a_thousand_requests(tally, now, caplog):
     for _ in range(1000):
-        tally.note(RAISES)
-    tally.tell(now)
+        tally.count(RAISES)
+    tally.flush(now)
     assert [record.getMessage() for record in caplog.records] == [
-        "Requests let through without a measure: raises 1000"
+        "Rate limiter let requests through uncounted: raises 1000"
     ]
 
 
@@ -71,27 +71,27 @@ def test_one_line_is_logged_for_a_thousand_requests(tally, now, caplog):
 @pytest.mark.parametrize("error", [DatabaseError, InterfaceError])
 def test_without_a_database_the_sums_are_kept(tally, timers, now, monkeypatch, error):
     """And told when there is one, also where nothing passes unmeasured any more."""
-    tally.note(RAISES)
+    tally.count(RAISES)
     with monkeypatch.context() as broken:
         broken.setattr(bypassed, "record", _raise(error))
-        tally.tell(now)
+        tally.flush(now)
     assert len(timers) == 2
-    tally.tell(now)
+    tally.flush(now)
     assert rows() == {"raises": 1}
 
 
 def test_where_no_thread_is_to_be_had_the_next_one_tells():
     timers = iter([RuntimeError, lambda: None])
     tally = Tally(set_timer=lambda seconds, act: _start(next(timers)))
-    tally.note(RAISES)
-    tally.note(RAISES)
-    assert tally.counts() == {RAISES: 2}
+    tally.count(RAISES)
+    tally.count(RAISES)
+    assert tally.unflushed() == {RAISES: 2}
     assert not list(timers)
 
 
 @pytest.mark.django_db
 def test_nothing_is_told_where_nothing_was_noted(tally, now, caplog):
-    tally.tell(now)
+    tally.flush(now)
     assert rows() == {}
     assert not caplog.records
 
@@ -102,15 +102,15 @@ def test_many_threads_lose_none(tally):
         thread.start()
     for thread in crowd:
         thread.join()
-    assert tally.counts() == {RAISES: 8000}
+    assert tally.unflushed() == {RAISES: 8000}
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_a_thread_of_its_own_tells(now, monkeypatch):
     """Waited for without a look at the rows: in memory SQLite lets nobody write while one reads."""
-    monkeypatch.setattr(bypassed, "TELL_FIRST_AFTER", 0.01)
+    monkeypatch.setattr(bypassed, "FIRST_FLUSH_AFTER", 0.01)
     earlier = set(threading.enumerate())
-    Tally().note(RAISES)
+    Tally().count(RAISES)
     for thread in set(threading.enumerate()) - earlier:
         thread.join()
     assert rows() == {"raises": 1}
@@ -130,4 +130,4 @@ def _start(timer) -> None:
 
 def _note_many(tally: Tally) -> None:
     for _ in range(1000):
-        tally.note(RAISES)
+        tally.count(RAISES)
