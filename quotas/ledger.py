@@ -15,9 +15,9 @@ from quotas.days import utc_day
 from quotas.models import Account, Allowance, Attempt
 from quotas.states import ENDS, HELD, AttemptState
 
-# A seat may come free between the refusal and the look at the balance: then ask again.
+# A seat may become free between the refusal and the read of the balance. Then try again.
 ROUNDS = 100
-# Attempts a day that may have cost money: a refused prompt cannot be billed for ever.
+# Bounds the daily attempts that may have cost money, so a refused prompt is not billed forever.
 TRIES_A_SLOT, TRIES_BESIDES = 3, 5
 
 
@@ -51,7 +51,7 @@ class Refused:
 
 
 def balance_of(account: Account, kind: str, day: date) -> Balance:
-    """One query, one snapshot, whatever the history. The plan is read anew: staff may change it."""
+    """One query on one snapshot. Reads the plan again, because staff may have changed it."""
     if not account.pk:
         slots = Allowance.objects.filter(plan=account.plan_id, kind=kind).values_list("slots")
         allowed = (slots.first() or (0,))[0]
@@ -63,7 +63,7 @@ def balance_of(account: Account, kind: str, day: date) -> Balance:
 
 
 def reserve(*, account: Account, kind: str, now: datetime) -> Attempt | Refused:
-    """Take the lowest free seat of the UTC day, or say why not. The account must have a row."""
+    """Take the lowest free seat of the UTC day, or return a reason. The account must have a row."""
     day = utc_day(now)
     for _ in range(ROUNDS):
         attempt = _insert_lowest_free_seat(account, kind, day, now)
@@ -82,7 +82,7 @@ def reserve(*, account: Account, kind: str, now: datetime) -> Attempt | Refused:
 def settle(
     *, attempt_id: int, state: AttemptState, now: datetime, cost_nothing: bool = False
 ) -> bool:
-    """Close a pending attempt; False when it had ended before, which changes nothing."""
+    """Close a pending attempt. Returns False and changes nothing if it had ended before."""
     if state not in ENDS:
         raise ValueError(f"an attempt is settled as success or failed, not {state}")
     pending = Attempt.objects.filter(pk=attempt_id, state=AttemptState.PENDING)
@@ -96,11 +96,10 @@ def settle(
 
 @transaction.atomic
 def move(*, attempt_id: int, to: Account, now: datetime) -> bool:
-    """Give an attempt of today to another account; False where it stays.
+    """Move an attempt of today to another account. False if it stays where it is.
 
-    One that is held takes the lowest free seat there, and stays where none is free; one that failed
-    goes on counting among the day's tries. Its state is not touched. Days that are over stay as
-    they are.
+    A held attempt takes the lowest free seat there, or stays if none is free. A failed one still
+    counts as a try of the day. The state does not change. Attempts of earlier days stay.
     """
     _lock(to)
     attempt = Attempt.objects.select_for_update().get(pk=attempt_id)
@@ -196,7 +195,7 @@ def _lock(account: Account) -> None:
 def _insert_lowest_free_seat(
     account: Account, kind: str, day: date, now: datetime
 ) -> Attempt | None:
-    """The new attempt; None when nothing is free."""
+    """The new attempt, or None if no seat is free."""
     parameters = _parameters(account, kind, day)
     parameters["now"] = connection.ops.adapt_datetimefield_value(now)
     with connection.cursor() as cursor:
@@ -225,7 +224,7 @@ def _read_attempt(row: tuple[Any, ...]) -> Attempt:
 
 
 def _lowest_free_seat(account: Account, kind: str, day: date) -> tuple[int, int] | None:
-    """Its number and the allowance. True for as long as the account's turn is held."""
+    """The seat number and the allowance. Valid while the account's row is locked."""
     with connection.cursor() as cursor:
         cursor.execute(FREE_SEAT_SQL, _parameters(account, kind, day))
         return cursor.fetchone()

@@ -70,9 +70,9 @@ def theme_of(request: HttpRequest) -> str:
     return chosen if chosen in THEMES else ""
 
 
-def quota_of(account: Account) -> Quota:
+def quota_of(account: Account, kind: Kind = Kind.IMAGE) -> Quota:
     now = timezone.now()
-    return Quota(ledger.balance_of(account, Kind.IMAGE, ledger.utc_day(now)), now)
+    return Quota(ledger.balance_of(account, kind, ledger.utc_day(now)), now)
 
 
 def makes_test_pictures() -> bool:

@@ -28,7 +28,7 @@ from jobs.words import wording
 from providers.calls.models import Call
 from providers.calls.reasons import Rule
 from providers.calls.states import EVIDENCE, CallState
-from quotas.ledger import utc_day
+from quotas.days import utc_day
 
 PERMISSION = "jobs.give_slot_back"
 
