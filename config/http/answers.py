@@ -1,6 +1,6 @@
-"""How long an answer waits for its reader. A client that reads nothing keeps a connection of the
-server and what was read of a file; after a while it is given up, and beyond a bounded number of
-such clients the one that has read nothing for longest is."""
+"""Limits how long a response waits for its reader. A client that reads nothing holds a connection
+and a part of a file in memory. It is disconnected after a while. If there are too many such
+clients, the one that has stalled longest is disconnected first."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from config.http.places import Place, Places
 from config.supervisor import listener
 from quotas.ratelimit.client_ip import find_scope_network
 
-# A piece is 64 KiB (config/http/handler.py), so a reader takes at least about 1 KiB a second.
+# A chunk is 64 KiB (config/http/handler.py), so this requires about 1 KiB a second.
 STALLED_AFTER = 60.0
-# A piece that waits for its reader this long takes a place.
+# A chunk that waits this long for its reader takes a place.
 PLACE_AFTER = 1.0
 MOST_STALLED = 2_000
 MOST_STALLED_OF_A_NETWORK = 100
@@ -39,7 +39,7 @@ class _Answer:
         self._place: Place | None = None
 
     async def send(self, message: Message) -> None:
-        """Raises CancelledError when the reader is given up: to Django the client has left."""
+        """Raises CancelledError on a stalled reader, which Django treats as a disconnect."""
         if not message.get("more_body", False):
             await self._send(message)
             return
@@ -66,8 +66,8 @@ class _Answer:
 
 
 class _HangUps:
-    """The server would keep the connection until its reader has taken what is already written. One
-    look through the open files serves all that are given up within a second."""
+    """Closes connections that the server would keep until the client has read its buffers. One scan
+    of the open files serves all clients that stalled within a second."""
 
     def __init__(self) -> None:
         self._clients: set[tuple[str, int]] = set()

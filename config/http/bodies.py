@@ -1,6 +1,6 @@
-"""How much of a request's body is taken in, and for how long. Django's ASGI handler reads all of
-it, onto the disk, before any view can refuse; and the server waits for it without end. So a body
-that is too large, too slow or in too many pieces is refused here."""
+"""Limits the size and duration of request bodies. Django's ASGI handler writes the whole body to
+disk before a view can refuse it, and the server waits for it without a timeout. So a body that is
+too large, too slow or in too many chunks is refused here."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -15,25 +15,24 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
-# Forms have a bound of their own within this one (DATA_UPLOAD_MAX_MEMORY_SIZE), with a page.
+# Forms have a lower limit that leads to a page (DATA_UPLOAD_MAX_MEMORY_SIZE).
 MOST_BYTES = 2 * 2**20
-# Staff send a picture there in the place of one that could not be read.
+# Staff upload a replacement there for a picture that could not be read.
 MOST_BYTES_OF_A_PICTURE = 12 * 2**20
 MOST_BYTES_BELOW = {
     "/hooks/": 64 * 1024,
     "/admin/providers/call/": MOST_BYTES_OF_A_PICTURE,
 }
-# A small body must be there in so many seconds; a larger one must average so many bytes a second.
+# A small body must arrive within this time; a larger one must average this rate.
 WITHIN = 30.0
 LEAST_A_SECOND = 32 * 1024
-# Each piece costs a turn of the event loop, however small it is. What comes through a network is
-# in pieces of a packet or more, which holds a kilobyte; a client that writes one byte a chunk is
-# none of ours.
+# Each chunk costs a turn of the event loop, however small it is. Over a network a chunk is at least
+# a packet, which holds a kilobyte. Only a hostile client sends one byte per chunk.
 MOST_PIECES = 8_192
 LEAST_A_PIECE = 1024
-# The rest of a larger body is kept on the disk: thousands may be on their way at once.
+# The rest of a larger body goes to disk, since thousands may arrive at once.
 MOST_IN_MEMORY = 64 * 1024
-# A body that is on its way for this long takes a place; most are there at once.
+# A body that takes this long to arrive takes a place. Most arrive at once.
 PLACE_AFTER = 1.0
 MOST_UNFINISHED = 2_000
 MOST_UNFINISHED_OF_A_NETWORK = 100
@@ -62,8 +61,8 @@ def bounded(app: App) -> App:
 
 
 class _Body:
-    """Counts what comes, since a body in chunks states no length. The application is not called
-    before it is whole: most of what an unfinished one would cost is there."""
+    """Counts bytes, since a chunked body states no length. The application is called only with a
+    complete body, because most of the cost of an unfinished one would be there."""
 
     def __init__(self, scope: Message, receive: Receive, send: Send, places: Places) -> None:
         self._scope, self._receive, self._send, self._places = scope, receive, send, places
@@ -79,7 +78,7 @@ class _Body:
         )
 
     async def read_into(self, content: SpooledTemporaryFile[bytes]) -> bool:
-        """True when the body is whole; False where it was refused."""
+        """True if the body is complete, False if it was refused."""
         try:
             while (message := await self._next_piece()) is not None:
                 content.write(message.get("body", b""))
@@ -92,7 +91,7 @@ class _Body:
         return False
 
     def _leave(self) -> None:
-        """Leaves no cycle behind: the server hangs up when the last reference to `receive` goes."""
+        """Breaks cycles: the server closes the connection with the last reference to `receive`."""
         if self._until_place:
             self._until_place.cancel()
         if self._place:
@@ -100,14 +99,14 @@ class _Body:
         self._until_place = self._place = None
 
     async def _next_piece(self) -> Message | None:
-        """None where it is refused."""
+        """None if the body was refused."""
         message = await self._in_time()
         if message is None:
             await _refuse(self._send, TOO_MANY if self._lost_place else TOO_SLOW)
             return None
         if message["type"] != "http.request":
-            # The client left, or sent a malformed body: the server does not tell these apart, and
-            # would answer 500 if the application did not answer.
+            # The client disconnected or sent a malformed body. The server does not distinguish
+            # these, and would respond 500 if the application sent no response.
             await _refuse(self._send, UNREADABLE)
             return None
         self._pieces += 1
@@ -118,7 +117,7 @@ class _Body:
         return message
 
     async def _in_time(self) -> Message | None:
-        """None where nothing came in time, or the place went to another."""
+        """None on a timeout, or if the place went to another body."""
         if self._lost_place:
             return None
         due_at = self._began_at + max(WITHIN, self._bytes / LEAST_A_SECOND)
@@ -163,13 +162,13 @@ def _most(path: str) -> int:
 
 
 def _stated_length(scope: Message) -> int:
-    """0 where nothing usable is stated: then it is counted."""
+    """0 if there is no valid length. The bytes are then counted."""
     stated = dict(scope["headers"]).get(b"content-length", b"")
     return int(stated) if stated.isdigit() and len(stated) < 20 else 0
 
 
 async def _refuse(send: Send, answer: tuple[int, bytes]) -> None:
-    """Nothing is logged: who sends such requests could fill the disk with lines."""
+    """Logs nothing, since a flood of such requests could fill the disk."""
     status, says = answer
     headers = [
         (b"content-type", b"text/plain; charset=utf-8"),

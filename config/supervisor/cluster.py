@@ -1,8 +1,8 @@
-"""django-q2's cluster as one unit: it mends what it can and otherwise ends, to be started again.
+"""django-q2's cluster as one unit: it repairs what it can, and otherwise exits to be restarted.
 
-Left to itself a cluster goes on maimed: a worker killed while it waits takes the queue's lock
-with it, and nothing is served any more; a killed monitor takes the other lock, and nothing is
-acknowledged; when the parent or the sentinel dies, the rest work on as orphans.
+By itself a damaged cluster keeps running. A worker that is killed while it waits holds the queue's
+lock for good, so no task is served. A killed monitor holds the other lock, so no task is
+acknowledged. If the parent or the sentinel dies, the other processes continue as orphans.
 """
 
 import multiprocessing
@@ -18,7 +18,7 @@ IDLE = -1
 
 
 def use_fork() -> None:
-    """django-q2 hands its queues to forks; from Python 3.14 on, fork is not the default."""
+    """django-q2 passes its queues to forks, and fork is not the default since Python 3.14."""
     if "fork" in multiprocessing.get_all_start_methods():
         multiprocessing.set_start_method("fork", force=True)
 
@@ -41,10 +41,10 @@ class Sentinel(q2.Sentinel):
             super().reincarnate(process)
 
     def _replace_waiting_workers(self) -> None:
-        """One of the waiting workers holds the lock, and whether it was the dead one cannot be
-        known: so all of them go. Those at work hold a request, not the lock, and stay."""
+        """One waiting worker held the lock, and it is unknown whether the dead one did. So all
+        waiting workers are replaced. Busy ones hold a request, not the lock, and stay."""
         with ExitStack() as stack:
-            # Nobody takes up or ends a task while its timer is held.
+            # No worker starts or ends a task while its timer is locked.
             for worker in self.pool:
                 stack.enter_context(worker.timer.get_lock())
             waiting = [worker for worker in self.pool if worker.timer.value == IDLE]
@@ -60,20 +60,20 @@ class Sentinel(q2.Sentinel):
 
 
 def free(lock) -> None:
-    """Only when every process that may hold it is dead."""
+    """Call it only when every process that may hold the lock is dead."""
     lock.acquire(block=False)
     lock.release()
 
 
 class Cluster(q2.Cluster):
-    stop_asked = False
+    stop_requested = False
 
     def sig_handler(self, signum, frame) -> None:
         # django-q2 waits for its sentinel in here, and hangs when a second signal comes.
-        self.stop_asked = True
+        self.stop_requested = True
 
     def run(self) -> int:
-        """Serves until a stop is asked (0) or the sentinel dies (1), whichever comes first."""
+        """Runs until a stop is requested (0) or the sentinel dies (1)."""
         context = q2.get_mp_context()
         self.stop_event, self.start_event = context.Event(), context.Event()
         self.sentinel = context.Process(
@@ -82,7 +82,7 @@ class Cluster(q2.Cluster):
             args=(self.stop_event, self.start_event, self.cluster_id),
         )
         self.sentinel.start()
-        while not self.stop_asked:
+        while not self.stop_requested:
             self.sentinel.join(LOOK_EVERY)
             if not self.sentinel.is_alive():
                 return 1

@@ -1,7 +1,7 @@
-"""What the supervisor asks the database, in a thread of its own.
+"""Reads the status of the processes from the database, in a thread of its own.
 
-A slow or dead database must hold up neither a restart nor a stop, so the supervisor only ever
-reads the last answer. No fresh answer means: nothing is wedged, nothing is in the air.
+A slow or dead database must delay neither a restart nor a stop, so the supervisor only uses the
+last status. Without a recent one it assumes that nothing is wedged and no request is in flight.
 """
 
 import threading

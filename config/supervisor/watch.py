@@ -1,8 +1,8 @@
-"""Keeps every child running, and ends them all.
+"""Keeps the children running, and stops them.
 
-A child that ended is started again, with back-off, after the rest of its group was killed. A
-wedged cluster is killed as a group, but not while one of its workers holds a paid request. A stop
-asks every leader to end and kills what is left of its group.
+When a child ends, the rest of its process group is killed and the child is restarted with back-off.
+A wedged cluster is killed as a group, but not while one of its workers has a paid request in
+flight. A stop sends SIGTERM to each group leader and later kills what is left of its group.
 """
 
 import signal
@@ -17,12 +17,12 @@ KILL_AFTER = 3.5
 LONGEST_WAIT = 10.0
 SILENT_FOR = 15.0
 KILL_LAST_AFTER = 1.0
-# Under `make` one SIGTERM comes twice, from the caller and from make: that is no second wish.
+# Under `make` one SIGTERM arrives twice, from the caller and from make. That is one request.
 SECOND_SIGNAL_AFTER = 0.5
 
 
 class BackOff:
-    """0.2 s, doubled with each early end up to 10 s; who lived for 30 s starts again at 0.2 s."""
+    """0.2 s, doubled up to 10 s with each early end; back to 0.2 s after a life of 30 s."""
 
     FIRST, MOST, RESET_AFTER = 0.2, 10.0, 30.0
 
@@ -48,7 +48,7 @@ class Keeper:
         self._back_off = BackOff()
 
     def look(self, now: float) -> bool:
-        """True when the child is another than before."""
+        """True if the child has changed."""
         if self.child is None and now >= self._start_at and self._may_start(now):
             self.child = Child.start(self.role)
             return True
@@ -58,7 +58,7 @@ class Keeper:
         return False
 
     def _may_start(self, now: float) -> bool:
-        """What it waits for may be broken for good: then it starts without."""
+        """Starts anyway after a while, since what the role waits for may be broken for good."""
         if self._waits_since is None:
             self._waits_since = now
         ready = self.role.may_start() or now - self._waits_since >= LONGEST_WAIT
@@ -74,8 +74,8 @@ class Keeper:
         say(f"counterfoil: {self.role.name} {child.ending()}; starting it again in {delay:g} s")
 
     def end_if_wedged(self, answer: Answer, now: float, *, grace: float, patience: float) -> None:
-        """`grace`: how long a young cluster may leave the probe of its predecessor unanswered.
-        `patience`: how long a request in the air may hold up the kill that would cut it."""
+        """`grace`: how long a new cluster may leave its predecessor's probe unanswered. `patience`:
+        how long a request in flight may delay the kill that would abort it."""
         if self.child is None or not answer.cluster_is_wedged:
             self.wedged_since = None
             return
@@ -84,23 +84,23 @@ class Keeper:
         if self.wedged_since is None:
             self.wedged_since = now
         if answer.busy_workers == 0 or now - self.wedged_since >= patience:
-            say(f"counterfoil: {self.role.name} takes no work any more; ending it")
+            say(f"counterfoil: {self.role.name} no longer takes work; killing it")
             self.child.end_group()
 
     def end_if_silent(self, answer: Answer, now: float) -> None:
-        """Silent for long although the database could be asked: stopped, or hanging."""
+        """Silent for long while the database responds: the ticker is stopped or hangs."""
         if self.child is None or not answer.ticker_is_silent:
             self.silent_since = None
             return
         if self.silent_since is None:
             self.silent_since = max(now, self.child.started_at)
         if now - self.silent_since >= SILENT_FOR:
-            say(f"counterfoil: {self.role.name} shows no life any more; ending it")
+            say(f"counterfoil: {self.role.name} is not responding; killing it")
             self.silent_since = None
             self.child.end_group()
 
 
-class House:
+class Supervisor:
     def __init__(
         self,
         roles: list[Role],
@@ -121,10 +121,10 @@ class House:
         self._cut = False
 
     def run(self, each_look: Callable[[], None] = lambda: None) -> None:
-        """Returns when a signal asked for the end and nothing of the house is left."""
+        """Returns after a stop signal, when no child is left."""
         signal.signal(signal.SIGINT, self._take_signal)
         signal.signal(signal.SIGTERM, self._take_signal)
-        # Under nohup a closed terminal is meant to change nothing.
+        # Under nohup a closed terminal must change nothing.
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
             signal.signal(signal.SIGHUP, self._take_signal)
         try:

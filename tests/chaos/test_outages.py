@@ -213,7 +213,7 @@ def test_a_cluster_that_stands_still_is_said_and_mended(tmp_path):
         standing = site.suspend("cluster")
         waiting = visitor.order("meanwhile")
         site.wait_until(lambda: visitor.sees(waiting, "Ready"))
-        assert "cluster takes no work any more; ending it" in site.logs()
+        assert "cluster no longer takes work; killing it" in site.logs()
         assert running(standing) == []
     finally:
         site.close()

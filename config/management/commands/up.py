@@ -13,7 +13,7 @@ from config.supervisor.banner import banner, site_answers
 from config.supervisor.children import say, site_roles
 from config.supervisor.questions import Questions
 from config.supervisor.records import Records
-from config.supervisor.watch import House
+from config.supervisor.watch import Supervisor
 from providers.adapters.registry import longest_answer
 
 # A cluster needs this long to come up before it can answer a probe at all.
@@ -38,17 +38,17 @@ class Command(BaseCommand):
             preflight.collect_static()
             text = banner()
             connections.close_all()
-            self.keep_house(records, text)
+            self.supervise(records, text)
         except preflight.Refused as exc:
             sys.exit(f"counterfoil: {exc}")
         except KeyboardInterrupt:
-            # The house takes signals by itself before it starts anything.
+            # The supervisor installs its signal handlers before it starts anything.
             sys.exit("counterfoil: stopped before anything was started")
 
-    def keep_house(self, records: Records, text: str) -> None:
+    def supervise(self, records: Records, text: str) -> None:
         questions = Questions()
         questions.start()
-        house = House(
+        supervisor = Supervisor(
             site_roles(),
             ask=questions.answer,
             changed=lambda pids: write_down(records, pids),
@@ -56,7 +56,7 @@ class Command(BaseCommand):
             submit_timeout=longest_answer().total_seconds(),
             stop_grace=settings.STOP_GRACE,
         )
-        house.run(each_look=Announcement(text).look)
+        supervisor.run(each_look=Announcement(text).look)
         records.clear()
         say("counterfoil: stopped")
 

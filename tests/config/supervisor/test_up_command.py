@@ -7,7 +7,7 @@ from django.core.management import call_command
 
 from config.management.commands import up
 
-STEPS = ["migrate", "collect_static", "banner", "Questions", "House"]
+STEPS = ["migrate", "collect_static", "banner", "Questions", "Supervisor"]
 
 
 def interrupt(*_args, **_options):

@@ -14,7 +14,7 @@ import pytest
 
 from config.supervisor.children import Child, Role
 from config.supervisor.questions import NOTHING, Answer
-from config.supervisor.watch import LONGEST_WAIT, SILENT_FOR, BackOff, House, Keeper
+from config.supervisor.watch import LONGEST_WAIT, SILENT_FOR, BackOff, Supervisor, Keeper
 from tests.site_process import wait_until
 
 OBEYS = "import time; time.sleep(60)"
@@ -52,7 +52,7 @@ def stubborn(tmp_path):
 class Site:
     """A house whose database says what the test wants, looked after until the test ends."""
 
-    house: House
+    house: Supervisor
     answer: list[Answer]
     seen: list[dict] = field(default_factory=list)
 
@@ -75,12 +75,12 @@ class Site:
 @pytest.fixture
 def keep():
     """keep(role, ...) starts a house; whatever it still runs is killed afterwards."""
-    houses: list[House] = []
+    houses: list[Supervisor] = []
 
     def start(*roles: Role, **timing: float) -> Site:
         answer = [NOTHING]
         seen: list[dict] = []
-        house = House(
+        house = Supervisor(
             list(roles),
             ask=lambda: answer[0],
             changed=seen.append,
@@ -129,7 +129,7 @@ def said(monkeypatch) -> list[str]:
     return lines
 
 
-def signals_at(monkeypatch, house: House, *instants: float) -> None:
+def signals_at(monkeypatch, house: Supervisor, *instants: float) -> None:
     clock = iter(instants)
     with monkeypatch.context() as patch:
         patch.setattr("config.supervisor.watch.time", SimpleNamespace(monotonic=clock.__next__))
