@@ -14,7 +14,7 @@ import pytest
 
 from config.supervisor.children import Child, Role
 from config.supervisor.questions import NOTHING, Answer
-from config.supervisor.watch import LONGEST_WAIT, SILENT_FOR, BackOff, Supervisor, Keeper
+from config.supervisor.watch import LONGEST_WAIT, SILENT_FOR, BackOff, Keeper, Supervisor
 from tests.site_process import wait_until
 
 OBEYS = "import time; time.sleep(60)"
