@@ -272,7 +272,7 @@ def test_prices_of_eight_places_add_up_exactly(now, cap, settings):
     columns = {field.attname: getattr(one, field.attname) for field in Call._meta.concrete_fields}
     del columns["id"]
     Call.objects.bulk_create(
-        Call(**columns | {"work": f"image:{n}", "hook_token": f"t{n}"}) for n in range(999)
+        Call(**columns | {"work": f"image:more-{n}", "hook_token": f"t{n}"}) for n in range(999)
     )
     assert Call.objects.latest("pk").cost_estimate == Decimal("0.00000003")
     assert money.spend_of(["fake"], now)["fake"]["RUB"].today == Decimal("0.00003")
