@@ -86,7 +86,7 @@ def test_pages_stay_open_where_the_store_is_late():
 
 def test_only_where_memory_fails_too_a_try_passes_unmeasured(monkeypatch):
     limits = limits_over(Late())
-    monkeypatch.setattr(limits._here, "_first_full", lambda windows: 1 / 0)
+    monkeypatch.setattr(limits._local, "_first_full", lambda windows: 1 / 0)
     assert burst(limits) == CROWD
     assert bypassed.tally.unflushed()
 
