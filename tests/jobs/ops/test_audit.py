@@ -160,7 +160,9 @@ def test_a_late_failure_is_no_violation(make, now):
     ],
     ids=["accepted", "unknown", "rejected", "busy"],
 )
-def test_nothing_is_wrong_at_any_commit_of_a_run(order, fake, monkeypatch, now, answers):
+def test_nothing_is_wrong_at_any_commit_of_a_run(
+    order, fake, monkeypatch, now, answers, django_capture_on_commit_callbacks
+):
     """Looked at wherever a process could die: at every named point between two commits."""
     seen = {}
     monkeypatch.setattr(
@@ -168,7 +170,8 @@ def test_nothing_is_wrong_at_any_commit_of_a_run(order, fake, monkeypatch, now, 
     )
     fake.submits = answers
     with time_machine.travel(now, tick=False) as clock:
-        job = order()
+        with django_capture_on_commit_callbacks(execute=True):
+            job = order()
         for _ in range(len(answers)):
             working.advance(job.pk)
             clock.shift(timedelta(seconds=5))
