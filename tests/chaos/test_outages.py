@@ -226,7 +226,7 @@ def test_without_cluster_and_ticker_a_request_keeps_its_place(tmp_path):
         visitor = Visitor(site)
         standing = site.suspend("cluster", "ticker")
         waiting = visitor.order("meanwhile")
-        site.wait_until(lambda: visitor.sees(waiting, "Nothing is being generated right now"))
+        site.wait_until(lambda: visitor.sees(waiting, "The site is not processing requests at the moment"))
         assert visitor.sees(waiting, "Queued")
         resume(standing)
         site.wait_until(lambda: visitor.sees(waiting, "Ready"))

@@ -21,8 +21,8 @@ def press(client, name: str, job):
         (rows.failed, "delete_result", "failed", "There is no picture to delete."),
         (rows.ready, "stop_waiting", "neutral", "This request had already ended."),
         (rows.cancelled, "cancel_job", "neutral", "This request had already been cancelled."),
-        (rows.ready, "cancel_job", "failed", "it had already ended."),
-        (rows.sending, "cancel_job", "failed", "the request was already on its way."),
+        (rows.ready, "cancel_job", "failed", "This request had already ended."),
+        (rows.sending, "cancel_job", "failed", "We had already started sending this request."),
     ],
 )
 def test_message_has_the_tone_of_what_happened(ana_client, account, now, make, name, tone, says):

@@ -233,7 +233,7 @@ def test_our_own_death_is_not_blamed_on_the_provider(ana_client, account, now):
 
 def test_unclear_answer_is_called_unclear(ana_client, account, now):
     response = page(ana_client, rows.lost(account, now, rule="gateway_error"))
-    assert "does not say whether it took the request" in text_of(response)
+    assert "does not say whether it accepted the request" in text_of(response)
 
 
 def test_slot_is_not_called_given_back_while_it_is_held(ana_client, account, now):
@@ -249,13 +249,13 @@ def test_late_failure_tells_of_the_slot(ana_client, account, now):
 
 def test_standstill_is_told_where_nothing_lives(ana_client, account, now):
     response = page(ana_client, rows.queued(account, now))
-    assert "Nothing is being generated right now" in text_of(response)
+    assert "The site is not processing requests at the moment" in text_of(response)
 
 
 def test_no_standstill_while_ticker_and_cluster_live(ana_client, account, now, alive):
     alive()
     response = page(ana_client, rows.queued(account, now))
-    assert "Nothing is being generated right now" not in text_of(response)
+    assert "The site is not processing requests at the moment" not in text_of(response)
 
 
 def test_no_standstill_while_silent_workers_are_busy(ana_client, account, now, alive):
@@ -265,12 +265,12 @@ def test_no_standstill_while_silent_workers_are_busy(ana_client, account, now, a
     job.stages.update(
         due_at=None, lease_token=uuid.uuid4(), leased_until=timezone.now() + timedelta(seconds=30)
     )
-    assert "Nothing is being generated right now" not in text_of(page(ana_client, job))
+    assert "The site is not processing requests at the moment" not in text_of(page(ana_client, job))
 
 
 def test_ended_job_tells_of_no_standstill(ana_client, account, now):
     response = page(ana_client, rows.ready(account, now))
-    assert "Nothing is being generated right now" not in text_of(response)
+    assert "The site is not processing requests at the moment" not in text_of(response)
 
 
 def test_history_is_told_in_words(ana_client, account, now):
@@ -302,9 +302,9 @@ def test_queued_job_is_cancelled_with_its_slot_back(ana_client, account, now):
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (rows.generating, "the request was already on its way"),
-        (rows.lost, "the request was already on its way"),
-        (rows.ready, "it had already ended"),
+        (rows.generating, "We had already started sending this request"),
+        (rows.lost, "We had already started sending this request"),
+        (rows.ready, "This request had already ended"),
         (rows.cancelled, "This request had already been cancelled."),
     ],
 )
@@ -324,7 +324,7 @@ def test_cancel_that_loses_the_race_says_so(ana_client, account, now, monkeypatc
 
     monkeypatch.setattr(outcomes, "cancel", lose)
     response = ana_client.post(reverse("cancel_job", args=[job.pk]), follow=True)
-    assert "too late to cancel: the request was already on its way" in text_of(response)
+    assert "Too late to cancel. We had already started sending this request" in text_of(response)
 
 
 def test_another_cannot_cancel(ben_client, account, now):

@@ -156,7 +156,7 @@ def test_event_speaks_of_its_facts():
 
 
 def test_failure_without_a_reason_is_said_plainly():
-    assert wording.event_in_words("failed", {}) == "It failed."
+    assert wording.event_in_words("failed", {}) == "This request failed."
 
 
 def test_set_aside_says_until_when():
