@@ -4,7 +4,6 @@ call.work == stage.work ──> stage.job
 """
 
 import uuid
-from collections.abc import Collection
 
 from django.db.models import Exists, OuterRef, Q
 
@@ -28,12 +27,6 @@ def has_call(*conditions: Q, **columns: object) -> Exists:
     """For a query of jobs: any work of theirs has such a call."""
     calls = Call.objects.filter(*conditions, work=OuterRef("work"), **columns)
     return Exists(Stage.objects.filter(Exists(calls), job=OuterRef("pk")))
-
-
-def job_ids_by_work(works: Collection[str]) -> dict[str, uuid.UUID]:
-    """Without the works that no stage has: staff look at such a call too (`call_has_job`)."""
-    stages = Stage.objects.filter(work__in=works).values_list("work", "job_id")
-    return {work: job_id for work, job_id in stages if work}
 
 
 def chosen_offer(job: Job) -> Offer:

@@ -106,7 +106,7 @@ def test_a_provider_is_paused_and_resumed_without_a_script(visit):
     expect(page.locator("#_board_providers")).to_contain_text("Paused by staff")
     page.get_by_role("link", name="Resume sandbox").click()
     page.get_by_label("Reason").fill("A new day")
-    page.get_by_role("button", name="Let requests in").click()
+    page.get_by_role("button", name="Resume it").click()
     expect(page.locator("#_board_providers")).not_to_contain_text("Paused by staff")
     page.goto("/admin/jobs/staffaction/")
     for words in ("requests let in again", "A new day", "provider paused", "It is too dear today"):

@@ -79,7 +79,7 @@ def confirm(page: Page, yes: str, **fields: str) -> None:
 
 def attach_seen(page: Page) -> None:
     """Once the provider has confirmed the id."""
-    expect(page.get_by_role("heading", name="What the provider says of this id")).to_be_visible()
+    expect(page.get_by_role("heading", name="What the provider says about this id")).to_be_visible()
     expect(page.locator(".errornote")).to_have_count(0)
     page.get_by_role("button", name="Attach the id").click()
     expect_told(page, "The id was attached. The provider says:")
@@ -234,7 +234,7 @@ def test_what_the_provider_says_of_an_id_breaks_no_rule(site, page, staff):
     open_call(desk, job_of(page))
     found = {"The provider's id": run_of(site, job_of(page))}
     decide(desk, "Attach the provider's id", "Ask the provider", **found)
-    expect(desk.get_by_role("heading", name="What the provider says of this id")).to_be_visible()
+    expect(desk.get_by_role("heading", name="What the provider says about this id")).to_be_visible()
     assert faults_in_all_looks(desk) == []
     assert not is_too_wide(desk)
 
@@ -258,8 +258,8 @@ def test_a_paused_provider_and_a_stage_set_aside_wait_for_staff(site, page, staf
     expect_state(page, "Queued")
     set_aside(site, job_of(page))
     desk.get_by_role("link", name="Resume sandbox").click()
-    confirm(desk, "Let requests in")
-    expect_told(desk, "Takes requests again: sandbox.")
+    confirm(desk, "Resume it")
+    expect_told(desk, "Resumed: sandbox.")
     desk.goto("/admin/jobs/job/?aside=yes")
     if script:
         desk.locator("#result_list tbody th a").click()

@@ -12,8 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from jobs.core import leases, queue
-from jobs.core.models import Deed, Job, StaffAction
-from jobs.core.works import job_ids_by_work
+from jobs.core.models import Deed, Job, StaffAction, Stage
 from jobs.staff.actions import guards
 from jobs.staff.actions.base import Decision, Refused, entry_about_call
 from jobs.staff.actions.page import (
@@ -134,9 +133,10 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def _lock_jobs(call_ids: Sequence[int]) -> dict[str, Job]:
-    """By work."""
-    calls = Call.objects.filter(pk__in=call_ids)
-    ids = job_ids_by_work(list(calls.values_list("work", flat=True)))
+    """By work, without the works that no stage has."""
+    works = Call.objects.filter(pk__in=call_ids).values("work")
+    stages = Stage.objects.filter(work__in=works).values_list("work", "job_id")
+    ids = {work: job_id for work, job_id in stages if work}
     jobs = Job.objects.filter(pk__in=ids.values()).select_for_update().order_by("pk")
     found = {job.pk: job for job in jobs}
     return {work: found[job_id] for work, job_id in ids.items()}

@@ -90,7 +90,7 @@ def test_who_comes_second_in_the_same_moment_is_refused(staff, now, monkeypatch,
     if step == "let_in":
         gates.pause("sandbox", now)
     monkeypatch.setattr(f"providers.routing.gates.{step}", lambda *told: False)
-    with pytest.raises(Refused, match="in this moment"):
+    with pytest.raises(Refused, match="Something changed"):
         decide("sandbox", Decision(staff, "mine", now))
     assert not StaffAction.objects.exists()
 

@@ -20,7 +20,7 @@ SECOND = timedelta(seconds=1)
 HOUR = timedelta(hours=1)
 FORM = {"reference": "gen_found", "reason": "seen in their history"}
 SEEN = FORM | {"seen": "gen_found"}
-SHOWN = "What the provider says of this id"
+SHOWN = "What the provider says about this id"
 
 
 @pytest.fixture

@@ -87,8 +87,8 @@ class TestGiveBack:
     @pytest.mark.parametrize(
         ("make", "words"),
         [
-            (rows.sending, "It is being sent"),
-            (rows.generating, "It is not in doubt"),
+            (rows.sending, "This call is being sent"),
+            (rows.generating, "This call is not in doubt"),
             (rows.saving, "The outcome of this call is known: succeeded."),
             (rows.ready, "The outcome of this call is known: succeeded."),
             (rows.failed, "The outcome of this call is known: rejected."),
@@ -115,7 +115,7 @@ class TestGiveBack:
     ):
         job = rows.lost(account, now)
         monkeypatch.setattr("jobs.settling.quota.settle", lambda **wanted: False)
-        with pytest.raises(Refused, match="in this moment"):
+        with pytest.raises(Refused, match="Something changed"):
             give_back(rows.call_of(job).pk, decision)
         assert states(job) == ("pending", "unknown", "in_doubt")
 
@@ -228,9 +228,9 @@ class TestAttach:
     @pytest.mark.parametrize(
         ("make", "words"),
         [
-            (rows.sending, "It is just being sent"),
-            (rows.generating, "It has an id of the provider: gen_"),
-            (rows.ready, "It has an id of the provider: gen_"),
+            (rows.sending, "This call is being sent. If its answer is lost"),
+            (rows.generating, "This call has a provider id: gen_"),
+            (rows.ready, "This call has a provider id: gen_"),
         ],
     )
     def test_it_is_refused_in_words(self, account, soon, now, make, words):
@@ -280,7 +280,7 @@ class TestAttach:
     @pytest.mark.parametrize("reference", [".", "..", "a\nb", "x" * 201, "\x00"])
     def test_what_cannot_be_an_id_is_refused(self, account, decision, now, reference):
         job = rows.lost(account, now)
-        with pytest.raises(Refused, match="cannot be an id"):
+        with pytest.raises(Refused, match="cannot be a provider id"):
             attach(rows.call_of(job).pk, reference, decision)
 
 
@@ -327,10 +327,10 @@ class TestCheckNow:
     @pytest.mark.parametrize(
         ("make", "words"),
         [
-            (rows.sending, "It is being sent"),
-            (rows.failed, "nothing can be asked"),
-            (rows.not_confirmed, "nothing can be asked"),
-            (rows.lost, "list is not asked for"),
+            (rows.sending, "This call is being sent"),
+            (rows.failed, "nothing to ask about"),
+            (rows.not_confirmed, "nothing to ask about"),
+            (rows.lost, "do not search the provider's list"),
         ],
     )
     def test_what_cannot_be_asked_about_is_refused_in_words(

@@ -124,14 +124,14 @@ def test_a_call_that_is_no_jobs_has_its_pages(staff_client, overdue, lost):
 def test_page_says_what_will_happen(staff_client, lost):
     text = text_of(staff_client.get(door("give_back", lost)))
     for part in (
-        "The attempt on slot 1 of 14 Mar fails for good. The slot is free at once.",
+        "The attempt for slot 1 of 14 Mar ends as failed. This is final. The slot is free at once.",
         (
             "We have not found out whether the picture was made. If it still arrives, it "
             "is yours and uses no slot."
         ),
         "counts as possibly charged: 5.00 RUB",
-        "looked at as before, until 15 Mar 12:00:01 UTC",
-        "delivered and takes no slot",
+        "keep checking it until 15 Mar 12:00:01 UTC",
+        "deliver it without using a slot",
         "You cannot undo this.",
     ):
         assert part in text
@@ -146,7 +146,7 @@ def test_page_says_that_a_call_had_no_price(staff_client, lost):
 def test_a_slot_of_a_day_that_is_over_is_said_to_bring_nothing(staff_client, lost, clock, now):
     clock.move_to(now + 20 * HOUR)
     text = text_of(staff_client.get(door("give_back", lost)))
-    assert "That day is over: for a slot of today, grant one." in text
+    assert "That day is over. To give a slot for today, add a grant." in text
 
 
 @pytest.mark.parametrize("name", ["check_now", "give_back", "attach"])
@@ -233,8 +233,8 @@ def test_nothing_chosen_is_said(staff_client, query):
     ("name", "make", "words"),
     [
         ("give_back", rows.ready, "The outcome of this call is known: succeeded."),
-        ("attach", rows.overdue, "It has an id of the provider"),
-        ("check_now", rows.failed, "nothing can be asked"),
+        ("attach", rows.overdue, "This call has a provider id"),
+        ("check_now", rows.failed, "nothing to ask about"),
     ],
 )
 def test_what_the_state_forbids_is_said_in_the_place_of_the_form(
@@ -315,8 +315,8 @@ def test_a_grant_leads_to_the_page_that_takes_it_back(staff_client, extra, accou
     shown = staff_client.get(reverse("admin:quotas_grant_change", args=[extra.pk]))
     assert door("revoke", extra) in shown.content.decode()
     text = text_of(staff_client.get(door("revoke", extra)))
-    assert "Of that day 0 of 15 are used or on hold." in text
-    assert "falls to 10 at once" in text
+    assert "Of that day's 15 slots, 0 are used or on hold." in text
+    assert "drops to 10 at once" in text
     told = staff_client.post(door("revoke", extra), {"reason": "a mistake"}, follow=True)
     assert "The grant was taken back." in text_of(told)
     assert balance_of(account, "image", now.date()).left == 10

@@ -66,7 +66,7 @@ def test_who_when_why_and_which_job_stay(job, decision, now):
 
 def test_a_second_time_is_refused_and_leaves_no_entry(job, decision):
     resume([job.pk], decision)
-    with pytest.raises(Refused, match="Nothing of it is set aside"):
+    with pytest.raises(Refused, match="No stage of this job is set aside"):
         resume([job.pk], decision)
     assert StaffAction.objects.count() == 1
 
@@ -82,7 +82,13 @@ def test_what_was_not_set_aside_is_left_alone(account, now, decision, make, job)
 
 def test_looking_says_what_will_happen_and_does_nothing(staff_client, job):
     text = text_of(staff_client.get(door(job)))
-    for part in (str(job.pk), "generate", "14 Mar 12:30:00 UTC", "at once", "not sent again"):
+    for part in (
+        str(job.pk),
+        "generate",
+        "14 Mar 12:30:00 UTC",
+        "goes back in the queue now",
+        "Nothing is sent twice",
+    ):
         assert part in text
     assert is_aside(job)
 
