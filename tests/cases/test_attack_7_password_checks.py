@@ -63,7 +63,7 @@ def test_whoever_gets_no_turn_reads_so_in_words(client, ana, full, path, name):
     response = client.post(path, {"username": name, "password": "ana's password"})
     assert (response.status_code, response["Retry-After"]) == (503, "5")
     assert response._has_been_logged
-    assert "Try again in a moment" in text_of(response)
+    assert "Try again in a few seconds" in text_of(response)
     assert "ana's password" not in response.content.decode()
 
 

@@ -86,7 +86,7 @@ def test_a_full_disk_delays_and_loses_nothing(tmpfs):
         fill(filler)
         answer = visitor.send(form, "meanwhile")
         assert answer.status_code == 503
-        assert "not writable" in answer.text
+        assert "We cannot save anything right now." in answer.text
         assert visitor.get("/").status_code in (200, 503)
         filler.unlink()
         site.wait_until(lambda: visitor.sees(running, "Ready"))
@@ -122,7 +122,7 @@ def test_a_disk_gone_read_only_delays_and_loses_nothing(tmpfs):
             site.kill("ticker")
             answer = visitor.send(form, "meanwhile")
             assert answer.status_code == 503
-            assert "Nothing was lost" in answer.text
+            assert "We cannot save anything right now." in answer.text
             site.wait_until(lambda: site.logs().count("starting it again") >= 3)
             assert not visitor.sees(running, "Failed")
         site.wait_until(lambda: visitor.sees(running, "Ready"))
@@ -226,7 +226,7 @@ def test_without_cluster_and_ticker_a_request_keeps_its_place(tmp_path):
         visitor = Visitor(site)
         standing = site.suspend("cluster", "ticker")
         waiting = visitor.order("meanwhile")
-        site.wait_until(lambda: visitor.sees(waiting, "The site is not processing requests at the moment"))
+        site.wait_until(lambda: visitor.sees(waiting, "The site is not processing requests"))
         assert visitor.sees(waiting, "Queued")
         resume(standing)
         site.wait_until(lambda: visitor.sees(waiting, "Ready"))

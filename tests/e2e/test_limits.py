@@ -10,7 +10,7 @@ pytestmark = [pytest.mark.chromium, pytest.mark.site]
 
 TYPED = "A harbour that was ordered too soon"
 FIELD = "What should be in the picture?"
-SAYS = "Too many tries from here. Try again in"
+SAYS = "Too many requests. Try again in"
 # Forms that order nothing still count.
 KNOCK = """async ([path, many]) => {
   const told = [];

@@ -107,7 +107,7 @@ def test_signing_in_beside_it_is_the_way_on(second, troubles, java_script):
     sign_in(opened.value, "ana" if java_script else "ben")
     expect_quota(opened.value, "10 of 10 slots left today")
     send(page)
-    expect(page.locator("#error-summary")).to_contain_text("Send it once more.")
+    expect(page.locator("#error-summary")).to_contain_text("Send it again.")
     expect(page.get_by_label(FIELD)).to_have_value(TYPED)
     page.get_by_role("button", name="Generate").click()
     page.wait_for_url("**/jobs/*")

@@ -103,7 +103,7 @@ def test_cancelling_too_late_says_so(site, someone):
     fresh.goto(stale.url)
     expect_state(fresh, "Ready")
     stale.get_by_role("button", name="Cancel").click()
-    expect(stale.locator(".messages")).to_contain_text("It was too late to cancel")
+    expect(stale.locator(".messages")).to_contain_text("Too late to cancel.")
     expect_state(stale, "Ready")
     expect_quota(stale, "2 of 3 slots left today")
 

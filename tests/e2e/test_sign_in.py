@@ -84,7 +84,7 @@ def test_form_of_another_tab_keeps_its_text(someone, make_user, troubles, java_s
     sign_in(other, name)
     expect_quota(other, "10 of 10 slots left today")
     form.get_by_role("button", name="Generate").click()
-    expect(form.locator("#error-summary")).to_contain_text("Send it once more.")
+    expect(form.locator("#error-summary")).to_contain_text("Send it again.")
     expect(form.get_by_label("What should be in the picture?")).to_have_value("An unsent prompt")
     form.get_by_role("button", name="Generate").click()
     form.wait_for_url("**/jobs/*")

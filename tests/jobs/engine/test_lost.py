@@ -214,7 +214,7 @@ def test_the_page_says_that_we_look_where_we_do(lose, word):
     job = lose()
     assert "We look for it in its list every 30 seconds; if it was made" in said(job)
     word(exclusive=False)
-    assert "It gave us no number, so we cannot ask." in said(job)
+    assert "The provider gave us no reference, so we cannot check." in said(job)
 
 
 @pytest.mark.parametrize("runs", [("run-1",), ("run-1", "run-2")])

@@ -189,7 +189,7 @@ def test_who_made_it_is_told_and_not_who_was_asked_first(ana_client, account, no
     shown = ana_client.get(reverse(name, args=[job.pk if name == "job" else job.pictures.get().pk]))
     assert "polza / some/model" in text_of(shown)
     assert "sandbox / test-picture" not in text_of(shown)
-    assert "A test picture, drawn by the sandbox" not in text_of(shown)
+    assert "A test picture, drawn by the test provider" not in text_of(shown)
 
 
 def test_test_picture_is_called_one(ana_client, account, now):

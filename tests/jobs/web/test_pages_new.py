@@ -213,7 +213,7 @@ def test_full_day_keeps_the_button_in_reach_with_its_reason(ana_client, account)
 def test_used_up_day_is_called_used(ana_client, account, clock, now):
     Allowance.objects.filter(plan=account.plan, kind="image").update(slots=1)
     rows.ready(account, now)
-    assert "All 1 used today." in text_of(ana_client.get(NEW, follow=True))
+    assert "You have used all 1 of today's slots." in text_of(ana_client.get(NEW, follow=True))
 
 
 def test_too_many_tries_are_refused_with_their_reason(ana_client, account, clock, now):
@@ -222,7 +222,7 @@ def test_too_many_tries_are_refused_with_their_reason(ana_client, account, clock
         rows.failed_billed(account, now)
     response = ana_client.post(NEW, FIELDS)
     assert response.status_code == 429
-    assert "Too many of today's tries failed after they may have cost" in text_of(response)
+    assert "Too many of today's tries failed and may have cost" in text_of(response)
 
 
 def test_plan_without_pictures_says_so(ana_client, account):
@@ -295,7 +295,7 @@ def test_form_without_its_token_is_refused_in_plain_words(ana):
     client = Client(enforce_csrf_checks=True)
     response = client.post(NEW, FIELDS)
     assert response.status_code == 403
-    assert "The form was open for too long, or cookies are off." in text_of(response)
+    assert "This can happen if the page was open for a long time" in text_of(response)
     assert "CSRF" not in text_of(response)
 
 
