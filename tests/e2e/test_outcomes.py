@@ -16,7 +16,7 @@ ENDS = [
     (
         "http_402",
         "Failed",
-        "This site's account with the provider is empty.",
+        "This site has run out of credit with the provider.",
         "3 of 3 slots left today",
     ),
     ("http_422", "Failed", "The provider refused this prompt", "3 of 3 slots left today"),
@@ -35,7 +35,7 @@ ENDS = [
     (
         "html_502",
         "Confirming",
-        "does not say whether it took the request.",
+        "does not say whether it accepted the request.",
         "2 of 3 slots left today · 1 on hold",
     ),
     ("poll_flaky", "Ready", "Ready in", "2 of 3 slots left today"),

@@ -140,7 +140,7 @@ def test_the_slot_goes_back_and_the_picture_comes_all_the_same(site, page, staff
     decide(desk, "Attach the provider's id", "Ask the provider", **found)
     attach_seen(desk)
     come_back_until(site, page, "Ready")
-    expect(page.locator("main")).to_contain_text("this picture took none")
+    expect(page.locator("main")).to_contain_text("this picture used none")
     expect_quota(page, "3 of 3 slots left today")
     assert states(desk, job) == ("given back", "given up", "Ready")
 
@@ -190,7 +190,7 @@ def test_a_look_brings_what_was_made_after_all(site, page, staff, script):
         confirm(desk, "Check now")
     expect_told(desk, "Checking 1 call.")
     come_back_until(site, page, "Ready")
-    expect(page.locator("main")).to_contain_text("this picture took none")
+    expect(page.locator("main")).to_contain_text("this picture used none")
     expect_quota(page, "3 of 3 slots left today")
     assert states(desk, job) == ("given back", "failed", "Ready")
 

@@ -259,7 +259,7 @@ def test_a_spent_budget_fails_the_job_and_says_when_it_renews(order, capped):
     working.advance(first.pk)
     working.advance(second.pk)
     assert ends(second) == ("failed", "cap", "failed")
-    assert "It renews at" in said(second)
+    assert "The budget renews at" in said(second)
     assert calls_of(second) == []
 
 

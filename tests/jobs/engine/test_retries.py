@@ -52,7 +52,7 @@ def test_a_job_that_goes_on_is_not_retried(ana_client, account, now, make):
     earlier = make(account, now)
     response = ana_client.post(NEW, form_of(earlier))
     assert response.status_code == 409
-    assert "may still bring its picture, so we do not pay for another" in text_of(response)
+    assert "may still produce a picture, so we did not start another" in text_of(response)
     assert "A harbour</textarea>" in response.content.decode()
     assert (Job.objects.count(), Attempt.objects.count()) == (1, 1)
 
@@ -61,13 +61,13 @@ def test_the_form_for_a_job_that_goes_on_leads_back_to_it(ana_client, account, n
     earlier = rows.lost(account, now)
     response = ana_client.get(NEW, {"from": earlier.pk}, follow=True)
     assert response.redirect_chain[-1][0] == f"/jobs/{earlier.pk}"
-    assert "may still bring its picture" in text_of(response)
+    assert "may still produce a picture" in text_of(response)
 
 
 def test_a_late_picture_is_shown_before_another_is_ordered(ana_client, account, now):
     response = ana_client.post(NEW, form_of(rows.ready_late(account, now)))
     assert response.status_code == 409
-    assert "brought its picture after all" in text_of(response)
+    assert "produced its picture after all" in text_of(response)
     assert 'name="retry_of" id="id_retry_of"' in response.content.decode()
 
 

@@ -154,7 +154,7 @@ def test_the_page_does_not_say_that_the_visitor_did_it(visitor_client, visitor, 
     job = rows.ready(visitor, now)
     run(now + 31 * DAY)
     page = visitor_client.get(reverse("job", args=[job.pk])).content.decode()
-    assert "pictures of visitors are not kept for ever" in page
+    assert "We keep visitors&#x27; pictures for a limited time." in page
     assert "You deleted" not in page
 
 

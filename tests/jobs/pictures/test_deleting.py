@@ -90,7 +90,7 @@ def test_without_a_script_a_page_asks_first(ana_client, account, now):
     job = rows.ready(account, now)
     shown = text_of(ana_client.get(reverse("delete_result", args=[job.pk])))
     assert "Delete this picture?" in shown
-    assert "the slot does not come back" in shown
+    assert "You do not get the slot back." in shown
     assert job.pictures.exists()
 
 

@@ -128,7 +128,7 @@ class TestLateTruth:
         assert states(job) == ("failed", "given_up", "ready")
         assert rows.call_of(job).late_outcome == "succeeded"
         assert left(account, now) == 10
-        assert "this picture took none" in " ".join(panel_of(job)["sentences"])
+        assert "this picture used none" in " ".join(panel_of(job)["sentences"])
 
     @pytest.mark.parametrize(
         "answer",

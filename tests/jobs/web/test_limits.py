@@ -302,7 +302,7 @@ class TestRefusal:
         path = "/jobs/00000000-0000-0000-0000-000000000000/cancel"
         refused = self.refused("post", path, headers=HTMX)
         assert refused["HX-Retarget"] == ".messages"
-        assert text_of(refused).startswith("Too many tries")
+        assert text_of(refused).startswith("Too many requests")
 
     def test_the_dashboard_is_given_no_message_it_has_no_place_for(self, clock, staff_client):
         """htmx would tell it nothing at all; so it says by itself that it is as of before."""

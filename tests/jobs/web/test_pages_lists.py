@@ -95,7 +95,7 @@ def test_site_without_a_key_says_what_it_makes(client):
 def test_sandbox_beside_a_key_is_called_the_sandbox(client, settings):
     set_provider_key(settings, "a key")
     text = text_of(client.get("/gallery"))
-    assert "The sandbox is the provider here" in text
+    assert "This site uses the built-in test provider" in text
     assert "a key" not in text
 
 
