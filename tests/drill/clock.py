@@ -6,8 +6,10 @@ import mmap
 import os
 import struct
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+
+from tests.drill.patches import replace
 
 VARIABLE = "COUNTERFOIL_DRILL_CLOCK"
 SIZE = 8
@@ -49,12 +51,21 @@ class Clock:
 
 
 def install() -> None:
-    """Product code reads the time by `timezone.now`; the sandbox, cookies and signatures by
-    `time.time`."""
+    """The product reads the time by `timezone.now`; the sandbox, cookies and signatures by
+    `time.time`; the library that checks webhooks by `datetime.now`."""
     from django.utils import timezone
+    from standardwebhooks import webhooks
 
     path = os.environ.get(VARIABLE)
-    if path:
-        clock = Clock(Path(path))
-        timezone.now = clock.now
-        time.time = clock.time
+    if not path:
+        return
+    clock = Clock(Path(path))
+
+    class DrillDatetime(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> "DrillDatetime":
+            return cls.fromtimestamp(clock.time(), tz)
+
+    replace(timezone, "now", clock.now)
+    replace(time, "time", clock.time)
+    replace(webhooks, "datetime", DrillDatetime)
