@@ -356,11 +356,11 @@ def test_money_of_a_provider_that_is_not_configured_any_more_is_told(now):
 
 
 @pytest.mark.parametrize("providers", [["fake"], ["fake", "spare"]])
-def test_money_is_four_queries_whatever_the_providers(now, spare, providers):
+def test_money_is_three_queries_whatever_the_providers(now, spare, providers):
     enter(now)
     with CaptureQueriesContext(connection) as caught:
         money.spend_of(providers, now)
-    assert len(caught.captured_queries) == 4
+    assert len(caught.captured_queries) == 3
 
 
 def test_the_database_refuses_a_pause_without_a_reason(now):
