@@ -68,7 +68,7 @@ def test_queries_are_as_many_for_three_rows_as_for_three_hundred(staff_client, h
     history(100)
     assert Call.objects.count() >= 300
     many = queries_of(staff_client, BOARD)
-    assert len(many) == len(few) == 26, "\n".join(many)
+    assert len(many) == len(few) == 25, "\n".join(many)
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "part"])
@@ -205,7 +205,7 @@ def test_a_sign_from_before_the_clock_was_set_back_is_none_of_life(alive, now):
 def test_workers_that_are_all_busy_are_not_called_silent(alive, account, now, settings):
     alive(ahead=-timedelta(minutes=1))
     assert working.take(rows.queued(account, now).pk, now)
-    at_work, over = (dashboard.board_at(at).house for at in (now, now + settings.LEASE_LASTS))
+    at_work, over = (dashboard.board_at(at).processes for at in (now, now + settings.LEASE_LASTS))
     assert [sign.word for sign in at_work.signs] == ["alive", "silent"]
     assert [sign.word for sign in over.signs] == ["silent", "silent"]
 
