@@ -98,7 +98,7 @@ def test_every_later_try_asks_for_the_newest_address(made, fake, host, clock):
     assert (state(made), host.asked[-1]) == ("ready", ADDRESS.format(2))
 
 
-def test_check_now_uses_a_fresh_address_at_once(made, fake, host, clock, staff_client, decisions):
+def test_check_now_uses_a_fresh_address_at_once(made, fake, host, clock, staff):
     lists(fake, 1)
     for _ in range(5):
         working.advance(made.pk)
@@ -106,18 +106,18 @@ def test_check_now_uses_a_fresh_address_at_once(made, fake, host, clock, staff_c
     working.advance(made.pk)
     lists(fake, 2)
     host.served |= {ADDRESS.format(2): 200}
-    check_now(decisions)
+    check_now(staff)
     working.advance(made.pk)
     assert state(made) == "ready"
 
 
-def test_check_now_saves_a_result_that_was_given_up(made, fake, host, clock, settings, decisions):
+def test_check_now_saves_a_result_that_was_given_up(made, fake, host, clock, settings, staff):
     clock.shift(RETENTION)
     working.advance(made.pk)
     assert (state(made), made.reason) == ("failed", "not_fetched")
     lists(fake, 2)
     host.served |= {ADDRESS.format(2): 200}
-    check_now(decisions)
+    check_now(staff)
     working.advance(made.pk)
     assert state(made) == "ready"
 
