@@ -109,6 +109,7 @@ BOUND_OF = {
     "jobs.StaffAction": "One a decision of staff, kept for good.",
     "jobs.Stage": "One to send and one a result of an order, kept with it.",
     "providers.Call": "One a request to a provider, kept for good: it is the record of its cost.",
+    "providers.CallResult": "A few a call, kept with it; their files go once they are delivered.",
     "providers.Gate": "One a provider and model among the settings.",
     "providers.Restore": "One a restore by hand, kept for good.",
     "quotas.Allowance": "At most one a plan and kind of job.",

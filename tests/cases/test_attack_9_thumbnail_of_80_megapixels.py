@@ -20,7 +20,7 @@ import re, sys, uuid
 from types import SimpleNamespace
 import django
 django.setup()
-from jobs import thumbnails
+from jobs.pictures import thumbnails
 def peak():
     return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
 picture = SimpleNamespace(pk=uuid.uuid4(), file=sys.argv[1])

@@ -109,11 +109,11 @@ def test_an_outage_of_the_database_leaves_no_traceback(lines, error):
 
 @pytest.mark.django_db
 def test_a_task_that_fails_logs_no_text_and_does_not_raise(monkeypatch, caplog):
-    def fail(job_id):
+    def fail(stage_id):
         raise ValueError(SECRET)
 
     monkeypatch.setattr("jobs.processes.tasks.engine.advance", fail)
-    tasks.advance("0" * 32)
+    tasks.advance(1)
     assert "ValueError" in caplog.text
     assert SECRET not in caplog.text
 

@@ -8,6 +8,7 @@ import time_machine
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from providers.adapters.polza.adapter import Polza
 from providers.adapters.registry import Offer
 from providers.calls import ledger
 from providers.calls.models import Call, Restore
@@ -298,11 +299,10 @@ def test_an_id_that_came_after_the_end_counts(lose, listed, now):
 # What is read and asked for
 
 
-def test_a_call_with_a_long_time_to_answer_is_a_rival_still(lose, listed, fake):
-    usual = fake.caps
-    fake.caps = replace(usual, answer_timeout=3600)
-    lose(-3000)
-    fake.caps = usual
+def test_a_call_with_a_long_time_to_answer_is_a_rival_still(lose, listed, monkeypatch):
+    with monkeypatch.context() as patience:
+        patience.setattr(Polza, "caps", replace(Polza.caps, answer_timeout=3600))
+        lose(-3000)
     assert tell(lose(), listed(1)) == "ambiguous"
 
 

@@ -104,7 +104,7 @@ def test_requests_are_those_of_the_providers_own_calendar(
         datetime(2026, 3, 13, 15, 1, tzinfo=UTC),
     ):
         send(account, at - 2 * rows.SECOND, 1)
-    monkeypatch.setattr("providers.calls.money.provider_named", lambda name: there)
+    monkeypatch.setattr("providers.calls.money.find_provider", lambda name: there)
     assert used("sandbox") == found
 
 
@@ -145,7 +145,7 @@ def test_storage_is_what_is_kept_and_closes_when_some_is_gone(look, account, now
     job = rows.ready(account, now)
     Picture.objects.update(size=800_000_000)
     assert look(now + MINUTE) == ["storage 50 %", "storage 80 %"]
-    assert Alert.objects.filter(words="800.0 MB of 1.0 GB are used").count() == 2
+    assert Alert.objects.filter(words="800.0 MB of 1.0 GB used").count() == 2
     job.pictures.all().delete()
     assert look(now + 2 * MINUTE) == []
 

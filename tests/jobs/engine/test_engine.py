@@ -21,7 +21,7 @@ from jobs.ops import audit
 from jobs.pictures import follow, saving
 from jobs.processes.ticker import set_aside, wake_due
 from providers.calls.models import Call
-from providers.calls.outcomes import Accepted, Cause, Failed, Rejected, Unknown
+from providers.calls.outcomes import Accepted, Artifact, Cause, Done, Failed, Rejected, Unknown
 from providers.calls.states import CallState
 from providers.wire import download
 from providers.wire.download import Fetched
@@ -29,6 +29,8 @@ from tests import rows, working
 from tests.fakes import made
 
 pytestmark = pytest.mark.django_db
+
+ADDRESS = "https://files.fake.test/a.png"
 
 
 def call_of(job: Job) -> Call:
@@ -284,6 +286,8 @@ def test_a_disk_that_is_full_delays_the_picture(clock, order, fake, settings, tm
     working.advance(job.pk)
     assert ends(job) == ("running", "", "pending")
     settings.MEDIA_ROOT.unlink()
+    # The bytes came inside the answer, so the answer is requested again.
+    fake.polls["run-1"] = made()
     clock.shift(timedelta(seconds=10))
     working.advance(job.pk)
     assert ends(job) == ("ready", "", "success")
@@ -306,7 +310,7 @@ def test_whoever_slept_over_a_download_writes_over_no_picture(clock, order, fake
     """Its provider may encode the file anew at each download."""
     job = order()
     working.advance(job.pk)
-    incoming.apply(call_of(job), made(), timezone.now())
+    incoming.apply(call_of(job), Done((Artifact(url=ADDRESS),), Decimal(5)), timezone.now())
     slept = working.take(job.pk, timezone.now())
     contents = iter((b"of the second", b"of the first"))
 

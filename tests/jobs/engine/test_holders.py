@@ -11,7 +11,7 @@ from tests.site_process import wait_until
 
 def child() -> tuple[subprocess.Popen, str]:
     script = (
-        "import time; from jobs import holders;"
+        "import time; from jobs.core import holders;"
         " print(holders.this_holder(), flush=True); time.sleep(60)"
     )
     process = subprocess.Popen(

@@ -212,7 +212,7 @@ def test_the_word_given_later_finds_what_was_lost_before(lose, word, fake, ticke
 
 def test_the_page_says_that_we_look_where_we_do(lose, word):
     job = lose()
-    assert "We look for it in its list every 30 seconds; if it was made" in said(job)
+    assert "We look for the picture in its list every 30 seconds. If we find it" in said(job)
     word(exclusive=False)
     assert "The provider gave us no reference, so we cannot check." in said(job)
 

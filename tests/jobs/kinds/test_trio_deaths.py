@@ -75,9 +75,7 @@ def workers(request, tmp_path_factory):
         yield found
         found.close()
         return
-    server = request.getfixturevalue("postgres_url")
-    template = request.getfixturevalue("migrated_postgres").url.rpartition("/")[2]
-    with databases.postgres_copy(server, template) as database:
+    with request.getfixturevalue("copy_postgres")() as database:
         found = Workers(database, folder)
         yield found
         found.close()

@@ -143,7 +143,7 @@ def locked_database(each_database):
 def test_a_lock_is_not_waited_for_long(locked_database, tmp_path):
     code = """
 import django, time; django.setup()
-from jobs import readiness
+from jobs.ops import readiness
 began = time.monotonic()
 print(readiness.find_all()["writes"], time.monotonic() - began < 8)
 """

@@ -225,8 +225,8 @@ def test_ready_is_0_and_names_the_files(run, sandbox, meanwhile):
             "model": "test-picture",
             "reference": "run-1",
             "state": "succeeded",
-            "cost": "5.0000",
-            "cost_estimate": "5.0000",
+            "cost": "5.00",
+            "cost_estimate": "5.00",
             "currency": "RUB",
         }
     ]

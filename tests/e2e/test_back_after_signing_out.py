@@ -6,7 +6,7 @@ from django.test import Client
 from playwright.sync_api import Page
 
 from tests.e2e.browser import OPTIONS, find_chromium
-from tests.e2e.conftest import PATIENCE, chromium, room  # noqa: F401
+from tests.e2e.conftest import PATIENCE
 from tests.e2e.show_room import PROMPTS
 from tests.e2e.steps import fill_form
 from tests.jobs.conftest import HTMX
@@ -15,7 +15,7 @@ MARKS = [*PROMPTS.values(), "A study in", "Sign out ana", "Dashboard", "A pond o
 
 
 @pytest.fixture
-def context(chromium, room):  # noqa: F811
+def context(chromium, room):
     browser = chromium.browser_type.launch(
         executable_path=find_chromium(),
         args=OPTIONS,
@@ -57,7 +57,7 @@ def seen_by_back(page: Page, times: int) -> dict[str, list[str]]:
     return seen
 
 
-def paths(room, *names: str) -> list[str]:  # noqa: F811
+def paths(room, *names: str) -> list[str]:
     return [room.sights[name].path for name in names]
 
 
@@ -66,7 +66,7 @@ OF_ANA = ("home", "picture", "job-ready", "job-lost", "reuse", "confirm-delete",
 
 @pytest.mark.chromium
 @pytest.mark.site
-def test_no_page_of_hers_is_shown(page, room):  # noqa: F811
+def test_no_page_of_hers_is_shown(page, room):
     sign_in(page, "ana")
     visited = paths(room, *OF_ANA)
     for path in visited:
@@ -80,7 +80,7 @@ def test_no_page_of_hers_is_shown(page, room):  # noqa: F811
 
 @pytest.mark.chromium
 @pytest.mark.site
-def test_nor_to_the_next_person_nor_in_a_second_tab(context, page, room):  # noqa: F811
+def test_nor_to_the_next_person_nor_in_a_second_tab(context, page, room):
     sign_in(page, "ana")
     page.goto("/gallery")
     page.goto("/images/new")
@@ -93,7 +93,7 @@ def test_nor_to_the_next_person_nor_in_a_second_tab(context, page, room):  # noq
 
 @pytest.mark.chromium
 @pytest.mark.site
-def test_nor_what_a_visitor_did_before_they_signed_in(page, room):  # noqa: F811
+def test_nor_what_a_visitor_did_before_they_signed_in(page, room):
     fill_form(page, "A pond of ours")
     page.get_by_role("button", name="Generate").click()
     page.wait_for_url("**/jobs/*")
@@ -107,7 +107,7 @@ def test_nor_what_a_visitor_did_before_they_signed_in(page, room):  # noqa: F811
 
 @pytest.mark.chromium
 @pytest.mark.site
-def test_nor_a_page_of_staff(page, room):  # noqa: F811
+def test_nor_a_page_of_staff(page, room):
     page.goto("/admin/login/?next=/admin/")
     page.get_by_label("Username").fill("staff")
     page.get_by_label("Password").fill("staff")
@@ -121,7 +121,7 @@ def test_nor_a_page_of_staff(page, room):  # noqa: F811
 
 @pytest.mark.chromium
 @pytest.mark.site
-def test_nor_the_file_of_a_picture_from_the_cache(page, room):  # noqa: F811
+def test_nor_the_file_of_a_picture_from_the_cache(page, room):
     sign_in(page, "ana")
     (path,) = paths(room, "picture")
     for part in ("/file", "/small"):
@@ -133,7 +133,7 @@ def test_nor_the_file_of_a_picture_from_the_cache(page, room):  # noqa: F811
 
 @pytest.mark.chromium
 @pytest.mark.site
-def test_back_to_the_gallery_keeps_its_place(page, room):  # noqa: F811
+def test_back_to_the_gallery_keeps_its_place(page, room):
     sign_in(page, "cy")
     page.goto("/gallery")
     page.evaluate("scrollTo(0, 700)")
