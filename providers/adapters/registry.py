@@ -117,11 +117,6 @@ def longest_retention() -> timedelta:
     return max([*kept, *map(result_retention, settings.PROVIDER_ACCOUNTS)])
 
 
-def lost_retention(provider: str) -> timedelta:
-    """How long a call without an id is looked for: no longer than its result is kept."""
-    return min(settings.LOST_RETENTION, result_retention(provider))
-
-
 def _forget(**kwargs: object) -> None:
     find_provider.cache_clear()
 

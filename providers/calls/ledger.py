@@ -20,7 +20,6 @@ from providers.adapters.registry import (
     estimate_of,
     find_provider,
     longest_answer,
-    lost_retention,
     result_retention,
     time_to_answer,
 )
@@ -95,7 +94,7 @@ def open_call(
                 send_by=now + settings.SEND_WITHIN,
                 answer_by=answer_by,
                 deadline_at=now + settings.CALL_DEADLINE,
-                give_up_at=now + lost_retention(offer.provider),
+                give_up_at=now + settings.LOST_RETENTION,
                 poll_at=answer_by,
                 cost_estimate=estimate,
                 currency=currency or find_provider(offer.provider).caps.currency,
@@ -287,7 +286,7 @@ def restart_sent_later(now: datetime, *, slack: timedelta) -> int:
 def _restart(calls: CallQuerySet, provider: str, now: datetime) -> None:
     answer_by = now + time_to_answer(provider)
     calls.filter(accepted_at__gt=now).update(accepted_at=now)
-    calls.filter(reference=None).update(give_up_at=now + lost_retention(provider))
+    calls.filter(reference=None).update(give_up_at=now + settings.LOST_RETENTION)
     calls.filter(reference__isnull=False).update(give_up_at=now + result_retention(provider))
     calls.filter(state=CallState.SENDING).update(poll_at=answer_by)
     calls.exclude(state=CallState.SENDING).filter(poll_at__gt=now).update(poll_at=now)
