@@ -42,7 +42,7 @@ FILES = {
     "jobs/__init__.py": "",
     "jobs/engine/__init__.py": "",
     "jobs/engine/run.py": ENGINE,
-    "jobs/core/states.py": "A = 1\nB = 2\n",
+    "jobs/states.py": "A = 1\nB = 2\n",
     "jobs/migrations/0001_initial.py": "# asked\n" * 50,
     "config/drill/run.py": "# asked\n" * 50,
     "providers/sandbox/server.py": "# asked\n" * 50,

@@ -158,10 +158,10 @@ def test_the_picture_of_a_fallback_says_who_made_it_and_why(order, fake, spare):
     fake.submits = [DOWN]
     job = order()
     working.advance(job.pk)
-    assert "Sent to spare, brush-2 because fake, brush-1 was down." in said(job)
+    assert "Sent to spare, brush-2 because fake, brush-1 was unavailable." in said(job)
     polled(job, made())
     assert ends(job) == ("ready", "", "success")
-    assert "Made with spare, brush-2 because fake, brush-1 was down." in said(job)
+    assert "Made with spare, brush-2 because fake, brush-1 was unavailable." in said(job)
     assert panel_of(rows.again(job))["maker"] == calls_of(job)[1]
 
 

@@ -159,7 +159,7 @@ def test_message_says_state_time_and_address_but_not_the_prompt(due):
     send_all()
     [message] = mail.outbox
     assert message.subject == "Failed · Counterfoil"
-    assert "on 14 Mar, 12:00 UTC: Failed." in message.body
+    assert "from 14 Mar, 12:00 UTC: Failed." in message.body
     assert "Ended on 14 Mar, 12:04 UTC." in message.body
     assert f"https://pictures.example.org/jobs/{due.pk}\n" in message.body
     assert not [word for word in rows.PROMPT.split() if len(word) > 3 and word in message.body]

@@ -9,7 +9,7 @@ from jobs.alerts import watch
 from jobs.core.models import Picture, StaffAction, UnreadResult
 from jobs.engine import incoming
 from jobs.ops import audit
-from jobs.pictures import unread
+from jobs.pictures import owner_actions, unread
 from quotas.models import Alert
 from tests import rows
 from tests.fakes import png
@@ -91,7 +91,7 @@ def test_alert_closes_with_the_delivery(staff_client, job):
 
 def test_deleted_result_is_not_delivered(staff_client, job):
     deliver(staff_client, job, picture=SimpleUploadedFile("1.png", png()))
-    rows.wishes.delete_result(job.pk, timezone.now())
+    owner_actions.delete_result(job.pk, timezone.now())
     assert UnreadResult.objects.count() == 0
     assert deliver(staff_client, job).status_code == 409
 

@@ -10,7 +10,7 @@ from tests.jobs.conftest import HTMX, text_of
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 
 NO_STAFF = "There is no staff account yet"
-NO_KEY = "No provider key is set, so pictures are test pictures: set POLZA_API_KEY"
+NO_KEY = "No provider key is set, so the site makes test pictures only."
 AT_HOME = {"SERVER_NAME": "localhost", "REMOTE_ADDR": "127.0.0.1"}
 
 

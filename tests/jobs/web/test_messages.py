@@ -34,7 +34,7 @@ def test_message_has_the_tone_of_what_happened(ana_client, account, now, make, n
 def test_the_try_that_may_still_come_is_told_as_a_doubt(ana_client, account, now):
     job = rows.lost(account, now)
     response = ana_client.get("/images/new", {"from": job.pk}, follow=True)
-    assert 'class="notice" data-tone="doubt">The earlier try may' in response.content.decode()
+    assert 'class="notice" data-tone="doubt">Your earlier try may' in response.content.decode()
 
 
 def test_message_is_told_once(ana_client, account, now):
