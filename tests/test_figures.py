@@ -128,7 +128,7 @@ def test_revision_is_read_from_git(folder, monkeypatch):
     for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "Before"]):
         subprocess.run([*git, *command], check=True)
     before = [(s.path, s.code) for s in sources_in_folder(folder)]
-    (folder / "jobs/core/states.py").write_text("A = 1\n", encoding="utf-8")
+    (folder / "jobs/states.py").write_text("A = 1\n", encoding="utf-8")
     monkeypatch.setattr("tests.figures.ROOT", folder)
     found = [(s.path, s.code) for s in sources_in_revision("HEAD")]
     assert sorted(found) == sorted(before)

@@ -149,7 +149,7 @@ def ends(request, both) -> Ends:
 def test_rows_page_and_bill_end_as_the_table_says(ends, name):
     fault, row = expect(name), ends.of(name)
     assert (row["calls"][-1], row["attempt"], row["state"], row["reason"]) == fault.end
-    if fault.in_doubt_first:
+    if fault.ends.in_doubt_first:
         assert "overdue" in row["events"]
     assert WORDS[fault.job] in ends.pages[name]
     assert len(row["pictures"]) == (1 if fault.job == "ready" else 0)

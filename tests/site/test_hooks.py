@@ -40,7 +40,9 @@ class Ends:
         self.style = style
         port = str(free_port())
         public = f"http://127.0.0.1:{port}"
-        site = Site(folder, PORT=port, PUBLIC_URL=public, SANDBOX_HOOKS=style, **SCALED).start()
+        site = Site(
+            folder, PORT=port, PUBLIC_URL=public, SANDBOX_HOOKS=style.upper(), **SCALED
+        ).start()
         desk = Desk(site.env)
         try:
             self.jobs = desk.ask("place", *sorted(HOOKED))
