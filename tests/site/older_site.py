@@ -19,8 +19,9 @@ from django.utils import timezone  # noqa: E402
 from django.utils.module_loading import import_string  # noqa: E402
 from django_q.models import Schedule  # noqa: E402
 
+from jobs.core import queue  # noqa: E402
 from jobs.core.models import Job, Stage  # noqa: E402
-from jobs.engine import advance, queue, schedules  # noqa: E402
+from jobs.engine import advance, schedules  # noqa: E402
 from jobs.processes.ticker import Ticker  # noqa: E402
 from providers.adapters import registry  # noqa: E402
 from tests.fakes import FakeProvider, made  # noqa: E402
