@@ -2,6 +2,7 @@
 
 import re
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
@@ -32,17 +33,20 @@ def try_to_sign_in(web, number):
 def test_a_strangers_first_page_is_fast_while_48_wrong_sign_ins_run(each_database, tmp_path):
     with web_process(each_database, tmp_path) as web, ThreadPoolExecutor(CROWD) as crowd:
         alone = min(web.get("/")[1] for _ in range(3))
+        began = time.monotonic()
         tries = [crowd.submit(try_to_sign_in, web, number) for number in range(CROWD)]
         looks = []
         while not all(one.done() for one in tries) and len(looks) < 200:
             looks.append(web.get("/"))
         statuses = [one.result() for one in tries]
+        crowd_lasted = time.monotonic() - began
     slowest = max(lasted for _status, lasted in looks)
     print(f"{each_database.vendor}: alone {alone:.3f} s, slowest of {len(looks)} {slowest:.3f} s")
+    print(f"the crowd took {crowd_lasted:.3f} s")
     assert {status for status, _lasted in looks} == {200}
     assert set(statuses) <= {422, 503}
-    # Without the turns each of them waited for all 48 hashes.
-    assert slowest < 15
+    # Without turns a page waited for nearly all of the hashes.
+    assert slowest < crowd_lasted / 2
 
 
 @pytest.fixture
