@@ -9,6 +9,7 @@ seconds in the middle of it: its pick-up time says whether workers are free.
 import json
 import os
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -65,6 +66,8 @@ def measure(count: int) -> dict:
             house.callback(end, start([sys.executable, "manage.py", command]))
         ticker = start([sys.executable, "-m", "tests.bench.inflight", "ticker", f"{folder}/lags"])
         house.callback(end, ticker)
+        # A request that finds no sandbox would pause its model.
+        wait_for(lambda: is_listening(int(os.environ["SANDBOX_PORT"])))
         began = time.monotonic()
         order(count)
         wait_for(lambda: not Job.objects.filter(state="queued").exists())
@@ -104,6 +107,14 @@ def prepare(folder: Path) -> None:
 
 def start(command: list[str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=ROOT, start_new_session=True)
+
+
+def is_listening(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    except OSError:
+        return False
+    return True
 
 
 def end(child: subprocess.Popen[bytes]) -> None:
