@@ -13,6 +13,7 @@ from django.db.models import Q
 
 from jobs import settling
 from jobs.core import leases, transitions
+from jobs.core.events import EventName
 from jobs.core.models import Job, Stage
 from jobs.core.reasons import JobReason
 from jobs.core.states import ENDS, OPEN, JobState
@@ -60,27 +61,29 @@ class Follower:
     def open(self, job: Job, now: datetime, **facts: str) -> bool:
         """A request is about to be sent; False when the job does not allow it any more."""
         if job.state == JobState.QUEUED:
-            return transitions.apply(job.pk, JobState.RUNNING, event="sent", now=now, **facts)
+            return transitions.apply(
+                job.pk, JobState.RUNNING, event=EventName.SENT, now=now, **facts
+            )
         if job.state in OPEN:
             # Another work of it is on its way, or in doubt.
-            transitions.record_event(job.pk, event="sent", now=now, **facts)
+            transitions.record_event(job.pk, event=EventName.SENT, now=now, **facts)
         return job.state in OPEN
 
     def accepted(self, case: Case, now: datetime) -> None:
         if self._is_in_doubt(case, now) or not transitions.apply(
-            case.job.pk, JobState.RUNNING, event="accepted", now=now
+            case.job.pk, JobState.RUNNING, event=EventName.ACCEPTED, now=now
         ):
-            transitions.record_event(case.job.pk, event="accepted", now=now)
+            transitions.record_event(case.job.pk, event=EventName.ACCEPTED, now=now)
 
     def unknown(self, case: Case, now: datetime) -> None:
         reason = case.call.why
         if (
             not transitions.apply(
-                case.job.pk, JobState.IN_DOUBT, event="unknown", now=now, reason=reason
+                case.job.pk, JobState.IN_DOUBT, event=EventName.UNKNOWN, now=now, reason=reason
             )
             and case.job.state in OPEN
         ):
-            transitions.record_event(case.job.pk, event="unknown", now=now)
+            transitions.record_event(case.job.pk, event=EventName.UNKNOWN, now=now)
 
     def ended(self, case: Case, now: datetime) -> None:
         """Rejected or failed: another offer is requested, or the same one later, or the work has
@@ -95,23 +98,23 @@ class Follower:
         """The result exists and its stage is done."""
         leases.end(case.stage, now)
         if case.job.state == JobState.IN_DOUBT and not self._is_in_doubt(case, now):
-            transitions.apply(case.job.pk, JobState.RUNNING, event="made", now=now)
+            transitions.apply(case.job.pk, JobState.RUNNING, event=EventName.MADE, now=now)
         else:
-            transitions.record_event(case.job.pk, event="made", now=now)
+            transitions.record_event(case.job.pk, event=EventName.MADE, now=now)
         self.conclude(case.job, now)
 
     def made_late(self, case: Case, now: datetime) -> None:
         """A result of a call that had ended. An attempt that has ended stays as it is."""
         leases.end(case.stage, now)
         if case.job.state != JobState.QUEUED or not transitions.apply(
-            case.job.pk, JobState.RUNNING, event="made_late", now=now
+            case.job.pk, JobState.RUNNING, event=EventName.MADE_LATE, now=now
         ):
-            transitions.record_event(case.job.pk, event="made_late", now=now)
+            transitions.record_event(case.job.pk, event=EventName.MADE_LATE, now=now)
         if case.job.state in OPEN:
             self.conclude(case.job, now)
             return
         settling.settle(case.job, AttemptState.SUCCESS, now)
-        transitions.apply(case.job.pk, JobState.READY, event="ready", now=now)
+        transitions.apply(case.job.pk, JobState.READY, event=EventName.READY, now=now)
 
     def failed_late(self, case: Case, now: datetime) -> None:
         """A call that was given up has failed by evidence, or was rejected."""
@@ -119,18 +122,18 @@ class Follower:
             # An unknown that was the only reason to keep the slot on hold is none any more.
             if not self._may_have_been_made(case.job):
                 settling.settle(case.job, AttemptState.FAILED, now)
-            transitions.record_event(case.job.pk, event="failed_late", now=now)
+            transitions.record_event(case.job.pk, event=EventName.FAILED_LATE, now=now)
 
     def overdue(self, case: Case, now: datetime) -> bool:
         return transitions.apply(
-            case.job.pk, JobState.IN_DOUBT, event="overdue", now=now, reason=Reason.DEADLINE
+            case.job.pk, JobState.IN_DOUBT, event=EventName.OVERDUE, now=now, reason=Reason.DEADLINE
         )
 
     def given_up(self, case: Case, now: datetime) -> None:
         """The end of retention: the attempt stays as the record of an unknown."""
         leases.end(case.stage, now)
         if not self.conclude(case.job, now) and case.job.state in OPEN:
-            transitions.record_event(case.job.pk, event="given_up", now=now)
+            transitions.record_event(case.job.pk, event=EventName.GIVEN_UP, now=now)
 
     def given_back(self, case: Case, now: datetime) -> bool:
         """Staff's decision about the slot, and no evidence about the run. False when the state of
@@ -141,7 +144,7 @@ class Follower:
             return False
         leases.end(case.stage, now)
         if not self.conclude(case.job, now, reason=JobReason.GIVEN_BACK):
-            transitions.record_event(case.job.pk, event="given_back", now=now)
+            transitions.record_event(case.job.pk, event=EventName.GIVEN_BACK, now=now)
         return True
 
     def fail_work(
@@ -159,7 +162,7 @@ class Follower:
         if self.conclude(job, now, reason=reason, cost_nothing=cost_nothing, **facts):
             return True
         if job.state in OPEN:
-            transitions.record_event(job.pk, event="work_failed", now=now, reason=reason)
+            transitions.record_event(job.pk, event=EventName.WORK_FAILED, now=now, reason=reason)
         return job.state in OPEN
 
     def others(self, case: Case) -> list[Candidate]:
@@ -213,7 +216,9 @@ class Follower:
         leases.wait(stage, since=since, due_at=max(now, min(*turns, last_try)))
         return True
 
-    def _return_job(self, case: Case, event: str, facts: dict[str, str], now: datetime) -> bool:
+    def _return_job(
+        self, case: Case, event: EventName, facts: dict[str, str], now: datetime
+    ) -> bool:
         """A job in the queue can be cancelled, so nothing else of it is on its way, paid or given
         up."""
         siblings = calls_of(case.job.pk).exclude(work=case.call.work)
@@ -228,9 +233,9 @@ class Follower:
         return transitions.apply(case.job.pk, JobState.RUNNING, event=event, now=now, **facts)
 
 
-def _describe_return(call: Call, turn: datetime, now: datetime) -> tuple[str, dict[str, str]]:
+def _describe_return(call: Call, turn: datetime, now: datetime) -> tuple[EventName, dict[str, str]]:
     if call.rule == Rule.SEND_WINDOW_MISSED:
-        return "send_window_missed", {}
+        return EventName.SEND_WINDOW_MISSED, {}
     if turn > now:
-        return "busy", {}
-    return "fallback", {"provider": call.provider, "because": call.why}
+        return EventName.BUSY, {}
+    return EventName.FALLBACK, {"provider": call.provider, "because": call.why}

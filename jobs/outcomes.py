@@ -18,6 +18,7 @@ from django.conf import settings
 from django.db import transaction
 
 from jobs.core import leases, transitions
+from jobs.core.events import EventName
 from jobs.core.leases import StageLease
 from jobs.core.models import Job, Stage
 from jobs.core.reasons import JobReason
@@ -112,7 +113,7 @@ def wait_a_turn(
         return
     due_at = min(shut.until for shut in hopeful)
     if lease.stage.waiting_since is None:
-        transitions.record_event(job.pk, event="busy", now=now)
+        transitions.record_event(job.pk, event=EventName.BUSY, now=now)
     leases.wait(lease.stage, since=since, due_at=min(max(due_at, now), last_try))
 
 
@@ -186,14 +187,14 @@ def await_output(call: Call, answer: NoOutput, now: datetime, follower_of: Follo
         )
     elif interim.note_no_output(call, now):
         job = Job.objects.of_work(call.work).get()
-        transitions.record_event(job.pk, event="no_output", now=now)
+        transitions.record_event(job.pk, event=EventName.NO_OUTPUT, now=now)
 
 
 @transaction.atomic
 def cancel(job_id: uuid.UUID, now: datetime) -> bool:
     """Cancel a queued job and free its slot; False once a request of it is on the way."""
     job = Job.objects.select_for_update().get(pk=job_id)
-    if not transitions.apply(job.pk, JobState.CANCELLED, event="cancelled", now=now):
+    if not transitions.apply(job.pk, JobState.CANCELLED, event=EventName.CANCELLED, now=now):
         return False
     settle(job, AttemptState.FAILED, now)
     leases.finish_all(job.pk, now)
@@ -206,7 +207,7 @@ def cancel_restored(job_id: uuid.UUID, now: datetime) -> bool:
     the attempt counts as one that may have cost money."""
     job = Job.objects.select_for_update().get(pk=job_id)
     if not transitions.apply(
-        job.pk, JobState.CANCELLED, event="restored", now=now, reason=JobReason.RESTORED
+        job.pk, JobState.CANCELLED, event=EventName.RESTORED, now=now, reason=JobReason.RESTORED
     ):
         return False
     settle(job, AttemptState.FAILED, now, cost_nothing=False)

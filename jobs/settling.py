@@ -7,6 +7,7 @@ on `pending`.
 from datetime import datetime
 
 from jobs.core import leases, transitions
+from jobs.core.events import EventName
 from jobs.core.models import Job
 from jobs.core.states import JobState
 from jobs.core.works import calls_of
@@ -28,7 +29,7 @@ def settle(
 
 
 def succeed(job: Job, now: datetime) -> bool:
-    if not transitions.apply(job.pk, JobState.READY, event="ready", now=now):
+    if not transitions.apply(job.pk, JobState.READY, event=EventName.READY, now=now):
         return False
     settle(job, AttemptState.SUCCESS, now)
     leases.finish_all(job.pk, now)
@@ -40,7 +41,7 @@ def fail(
 ) -> bool:
     """The slot goes back."""
     if not transitions.apply(
-        job.pk, JobState.FAILED, event="failed", now=now, reason=reason, **facts
+        job.pk, JobState.FAILED, event=EventName.FAILED, now=now, reason=reason, **facts
     ):
         return False
     settle(job, AttemptState.FAILED, now, cost_nothing=cost_nothing)
@@ -51,7 +52,7 @@ def fail(
 def end_unconfirmed(job: Job, now: datetime) -> bool:
     """The attempt stays pending, as the record of an unknown."""
     if not transitions.apply(
-        job.pk, JobState.NOT_CONFIRMED, event="given_up", now=now, reason=Reason.DEADLINE
+        job.pk, JobState.NOT_CONFIRMED, event=EventName.GIVEN_UP, now=now, reason=Reason.DEADLINE
     ):
         return False
     leases.finish_all(job.pk, now)

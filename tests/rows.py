@@ -14,6 +14,7 @@ from PIL import Image
 
 from jobs import outcomes
 from jobs.core import leases, transitions, works
+from jobs.core.events import EventName
 from jobs.core.models import Job
 from jobs.core.states import JobState
 from jobs.engine import incoming
@@ -266,7 +267,12 @@ def _answered(account: Account, now: datetime, answer: Outcome, order: dict) -> 
 def _open_call(job: Job, at: datetime) -> None:
     offer = Offer(job.params["provider"], job.params["model"])
     transitions.apply(
-        job.pk, JobState.RUNNING, event="sent", now=at, provider=offer.provider, model=offer.model
+        job.pk,
+        JobState.RUNNING,
+        event=EventName.SENT,
+        now=at,
+        provider=offer.provider,
+        model=offer.model,
     )
     assert calls.open_call(work=works.work_of(job.pk), offer=offer, now=at)
 

@@ -13,6 +13,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from jobs.core import reasons
+from jobs.core.events import EventName
 from jobs.core.states import JobState
 from providers.calls.models import Call, Gate
 from quotas.models import Account, Attempt
@@ -210,7 +211,7 @@ class Event(models.Model):
     """One line of a job's history, written in the transaction of the change it tells."""
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="events")
-    name = models.CharField(_("what"), max_length=30)
+    name = models.CharField(_("what"), max_length=30, choices=EventName.choices)
     facts = models.JSONField(_("facts"), default=dict, blank=True)
     at = models.DateTimeField(_("when"))
 

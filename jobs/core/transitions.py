@@ -8,6 +8,7 @@ from datetime import datetime
 from django.db import connection, transaction
 from django.db.models import F
 
+from jobs.core.events import EventName
 from jobs.core.models import Event, Job
 from jobs.core.states import ENDS, SOURCES, JobState
 
@@ -16,7 +17,13 @@ LIVE_CHANNEL = "counterfoil_job"
 
 @transaction.atomic(savepoint=False)
 def apply(
-    job_id: uuid.UUID, to: JobState, *, event: str, now: datetime, reason: str = "", **facts: object
+    job_id: uuid.UUID,
+    to: JobState,
+    *,
+    event: EventName,
+    now: datetime,
+    reason: str = "",
+    **facts: object,
 ) -> bool:
     """False when the job was not in a state that may become `to`; nothing is written then."""
     changed = Job.objects.filter(pk=job_id, state__in=SOURCES[to]).update(
@@ -32,19 +39,21 @@ def apply(
 
 
 @transaction.atomic(savepoint=False)
-def record_event(job_id: uuid.UUID, *, event: str, now: datetime, **facts: object) -> None:
+def record_event(job_id: uuid.UUID, *, event: EventName, now: datetime, **facts: object) -> None:
     """A change that a page shows without a new state."""
     Job.objects.filter(pk=job_id).update(version=F("version") + 1, changed_at=now)
     _write_event(job_id, event, now, facts)
 
 
-def note_all(job_ids: Sequence[uuid.UUID], *, event: str, now: datetime) -> None:
+def note_all(job_ids: Sequence[uuid.UUID], *, event: EventName, now: datetime) -> None:
     """Of many jobs, without waking live pages. Within the caller's transaction."""
     Job.objects.filter(pk__in=job_ids).update(version=F("version") + 1, changed_at=now)
     Event.objects.bulk_create([Event(job_id=pk, name=event, at=now, facts={}) for pk in job_ids])
 
 
-def _write_event(job_id: uuid.UUID, name: str, now: datetime, facts: dict[str, object]) -> None:
+def _write_event(
+    job_id: uuid.UUID, name: EventName, now: datetime, facts: dict[str, object]
+) -> None:
     Event.objects.create(job_id=job_id, name=name, at=now, facts=facts)
     if connection.vendor == "postgresql":
         # Told at the commit, and once for a job however often it changed.

@@ -22,12 +22,14 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
 from django.core.mail import EmailMessage
 from django.core.validators import validate_email
+from django.db import transaction
 from django.db.models import F
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from jobs.core import leases, queue
+from jobs.core import leases, queue, transitions
+from jobs.core.events import EventName
 from jobs.core.models import Job, Lease
 from jobs.core.outages import outlast
 from jobs.core.states import OPEN
@@ -63,14 +65,20 @@ def mail_offer(job: Job) -> str:
 def ask(job_id: uuid.UUID, now: datetime) -> bool:
     """True again for a repeated request; False for a job that has ended."""
     jobs = Job.objects.open().filter(pk=job_id)
-    jobs.filter(notice_due_at=None).update(notice_due_at=now, version=F("version") + 1)
+    with transaction.atomic():
+        if jobs.filter(notice_due_at=None).update(notice_due_at=now):
+            transitions.record_event(job_id, event=EventName.MAIL_REQUESTED, now=now)
     return jobs.exists()
 
 
-def take_back(job_id: uuid.UUID) -> bool:
+@transaction.atomic
+def take_back(job_id: uuid.UUID, now: datetime) -> bool:
     """False if there was no request, or its email has been sent."""
-    wished = Job.objects.filter(pk=job_id, notice_due_at__isnull=False)
-    return wished.update(notice_due_at=None, version=F("version") + 1) == 1
+    requested = Job.objects.filter(pk=job_id, notice_due_at__isnull=False)
+    if not requested.update(notice_due_at=None):
+        return False
+    transitions.record_event(job_id, event=EventName.MAIL_CANCELLED, now=now)
+    return True
 
 
 def wake_due(now: datetime) -> None:
@@ -102,7 +110,7 @@ def send(job: Job, now: datetime) -> DeliveryResult | None:
     """None when there was nothing to send, or another process sends it."""
     to = address_of(job)
     if not to:
-        take_back(job.pk)
+        Job.objects.filter(pk=job.pk).update(notice_due_at=None)
         return None
     due = Job.objects.notice_due(now).filter(pk=job.pk)
     if not due.update(notified_at=now, notice_due_at=None):

@@ -21,6 +21,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from jobs.core import transitions
 from jobs.core.batches import run_batches
+from jobs.core.events import EventName
 from jobs.core.models import Event, Job, StaffAction, Stage
 from jobs.core.states import ENDS, JobState
 from jobs.core.works import has_call
@@ -91,7 +92,7 @@ def _clear(job_ids: list[uuid.UUID], now: datetime) -> None:
          "result_deleted_at"],
     )  # fmt: skip
     _clear_events(job_ids)
-    transitions.note_all(job_ids, event=REMOVED, now=now)
+    transitions.note_all(job_ids, event=EventName.REMOVED, now=now)
     stages = Stage.objects.filter(job__in=resting).values_list("work", flat=True)
     works = [work for work in stages if work]
     about = Q(job__in=job_ids) | Q(call__work__in=works)

@@ -14,6 +14,7 @@ from django.db import transaction
 
 from jobs import settling
 from jobs.core import leases, queue, transitions
+from jobs.core.events import EventName
 from jobs.core.leases import StageLease
 from jobs.core.models import Job, Picture, Stage
 from jobs.core.reasons import JobReason
@@ -71,23 +72,23 @@ class PictureFollower(Follower):
     def made(self, case: Case, now: datetime) -> None:
         job = case.job
         if job.state == JobState.IN_DOUBT:
-            transitions.apply(job.pk, JobState.RUNNING, event="made", now=now)
+            transitions.apply(job.pk, JobState.RUNNING, event=EventName.MADE, now=now)
         else:
-            transitions.record_event(job.pk, event="made", now=now)
+            transitions.record_event(job.pk, event=EventName.MADE, now=now)
         _open_save(case, now)
 
     def made_late(self, case: Case, now: datetime) -> None:
         job = case.job
         # Where it waits to request another, none is requested any more.
         if job.state != JobState.QUEUED or not transitions.apply(
-            job.pk, JobState.RUNNING, event="made_late", now=now
+            job.pk, JobState.RUNNING, event=EventName.MADE_LATE, now=now
         ):
-            transitions.record_event(job.pk, event="made_late", now=now)
+            transitions.record_event(job.pk, event=EventName.MADE_LATE, now=now)
         _open_save(case, now)
 
     def failed_late(self, case: Case, now: datetime) -> None:
         settling.settle(case.job, AttemptState.FAILED, now)
-        transitions.record_event(case.job.pk, event="failed_late", now=now)
+        transitions.record_event(case.job.pk, event=EventName.FAILED_LATE, now=now)
 
     def given_up(self, case: Case, now: datetime) -> None:
         settling.end_unconfirmed(case.job, now)
@@ -98,7 +99,11 @@ class PictureFollower(Follower):
         job = case.job
         given = (
             transitions.apply(
-                job.pk, JobState.FAILED, event="given_back", now=now, reason=JobReason.GIVEN_BACK
+                job.pk,
+                JobState.FAILED,
+                event=EventName.GIVEN_BACK,
+                now=now,
+                reason=JobReason.GIVEN_BACK,
             )
             and (
                 job.reason == JobReason.UNREAD or calls.release_slot(call_id=case.call.pk, now=now)
@@ -173,10 +178,10 @@ def hold_unread(lease: StageLease, now: datetime, *, due_at: datetime) -> bool:
         return False
     if not calls_of(job.pk).filter(state__in=LIVE).exists():
         transitions.apply(
-            job.pk, JobState.IN_DOUBT, event="unread", now=now, reason=JobReason.UNREAD
+            job.pk, JobState.IN_DOUBT, event=EventName.UNREAD, now=now, reason=JobReason.UNREAD
         )
-    elif not job.events.filter(name="unread").exists():
-        transitions.record_event(job.pk, event="unread", now=now)
+    elif not job.events.filter(name=EventName.UNREAD).exists():
+        transitions.record_event(job.pk, event=EventName.UNREAD, now=now)
     return True
 
 
@@ -187,18 +192,18 @@ def end_unfetched(lease: StageLease, now: datetime, *, code: str) -> bool:
     if not leases.finish(lease, now):
         return False
     if calls_of(job.pk).filter(state__in=LIVE).exists():
-        transitions.record_event(job.pk, event="not_fetched", now=now, code=code)
+        transitions.record_event(job.pk, event=EventName.NOT_FETCHED, now=now, code=code)
         return True
     settling.settle(job, AttemptState.FAILED, now)
     if not transitions.apply(
         job.pk,
         JobState.FAILED,
-        event="not_fetched",
+        event=EventName.NOT_FETCHED,
         now=now,
         reason=JobReason.NOT_FETCHED,
         code=code,
     ):
-        transitions.record_event(job.pk, event="not_fetched", now=now, code=code)
+        transitions.record_event(job.pk, event=EventName.NOT_FETCHED, now=now, code=code)
     return True
 
 
@@ -208,8 +213,8 @@ def _deliver(job: Job, pictures: Sequence[Picture], now: datetime) -> None:
         picture.position = position
     Picture.objects.bulk_create(pictures)
     settling.settle(job, AttemptState.SUCCESS, now)
-    if not transitions.apply(job.pk, JobState.READY, event="ready", now=now):
-        transitions.record_event(job.pk, event="another", now=now)
+    if not transitions.apply(job.pk, JobState.READY, event=EventName.READY, now=now):
+        transitions.record_event(job.pk, event=EventName.ANOTHER, now=now)
     gone = Account.objects.filter(pk=job.account_id, removal_asked_at__isnull=False)
     if not job.prompt or gone.exists():
         owner_actions.remove_result(job.pk, now)

@@ -11,6 +11,7 @@ from functools import partial
 from django.db import IntegrityError, transaction
 
 from jobs.core import faultpoints, queue, transitions
+from jobs.core.events import EventName
 from jobs.core.models import Job, Stage
 from jobs.core.states import RETRYABLE, JobState
 from jobs.core.works import work_of
@@ -132,6 +133,6 @@ def _open(
     transaction.on_commit(partial(faultpoints.reach, "job_committed"))
     queue.enqueue_after_commit(stage.pk)
     transitions.record_event(
-        job.pk, event="reserved", now=now, day=str(attempt.day), slot=attempt.slot
+        job.pk, event=EventName.RESERVED, now=now, day=str(attempt.day), slot=attempt.slot
     )
     return job

@@ -8,6 +8,7 @@ from functools import partial
 from django.db import transaction
 
 from jobs.core import transitions
+from jobs.core.events import EventName
 from jobs.core.models import Job, Picture, UnreadResult
 from jobs.core.states import JobState
 from jobs.pictures import media, thumbnails
@@ -22,19 +23,19 @@ def stop_waiting(job_id: uuid.UUID, now: datetime) -> bool:
     False for a job that is not on its way."""
     sent = Job.objects.select_for_update().filter(pk=job_id, state__in=SENT)
     if sent.filter(unwanted_at=None).update(unwanted_at=now):
-        transitions.record_event(job_id, event="unwanted", now=now)
+        transitions.record_event(job_id, event=EventName.UNWANTED, now=now)
         return True
     return sent.exists()
 
 
 def delete_result(job_id: uuid.UUID, now: datetime) -> bool:
     """The person's wish about a ready job. True again for the same wish."""
-    return _forget(job_id, now, event="deleted")
+    return _forget(job_id, now, event=EventName.DELETED)
 
 
 def expire_result(job_id: uuid.UUID, now: datetime) -> bool:
     """Nobody's wish: the picture has been kept for as long as those of visitors are."""
-    return _forget(job_id, now, event="expired")
+    return _forget(job_id, now, event=EventName.EXPIRED)
 
 
 @transaction.atomic
@@ -43,11 +44,11 @@ def remove_result(job_id: uuid.UUID, now: datetime) -> None:
     ready = Job.objects.select_for_update().filter(pk=job_id, state=JobState.READY)
     ready.filter(result_deleted_at=None).update(result_deleted_at=now)
     remove_pictures([job_id])
-    transitions.record_event(job_id, event="removed", now=now)
+    transitions.record_event(job_id, event=EventName.REMOVED, now=now)
 
 
 @transaction.atomic
-def _forget(job_id: uuid.UUID, now: datetime, *, event: str) -> bool:
+def _forget(job_id: uuid.UUID, now: datetime, *, event: EventName) -> bool:
     """Forget the pictures of a ready job and remove their files; job, attempt and calls stay, and
     the slot stays used. Files go after the commit, so that a crash leaves one too many at most."""
     ready = Job.objects.select_for_update().filter(pk=job_id, state=JobState.READY)

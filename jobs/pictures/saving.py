@@ -21,6 +21,7 @@ from django.utils import timezone
 
 from jobs import outcomes, poll_answers
 from jobs.core import faultpoints, leases, transitions
+from jobs.core.events import EventName
 from jobs.core.leases import StageLease
 from jobs.core.models import Event, Picture, Stage
 from jobs.core.outages import outlast
@@ -125,7 +126,7 @@ def wake_where_room_is(now: datetime) -> None:
     jobs = list(waiting.values_list("job_id", flat=True)[:200])
     if not jobs:
         return
-    failures = Event.objects.filter(job__in=jobs, name="store_failed").order_by("pk")
+    failures = Event.objects.filter(job__in=jobs, name=EventName.STORE_FAILED).order_by("pk")
     # The last of each job: the size is not known before the first.
     facts_of = dict(failures.values_list("job_id", "facts"))
     sizes = {job: facts_of.get(job, {}).get("size", storing.LEAST_ROOM) for job in jobs}
@@ -286,7 +287,7 @@ def _note_failure(lease: StageLease, call: Call, results: Results, now: datetime
     facts: dict[str, object] = {"why": results.missing[0].why, "call": call.pk}
     if hashes:
         facts["sha256"] = hashes
-    transitions.record_event(lease.stage.job_id, event="fetch_failed", now=now, **facts)
+    transitions.record_event(lease.stage.job_id, event=EventName.FETCH_FAILED, now=now, **facts)
 
 
 def _wait_for_room(lease: StageLease, call: Call, exc: NoRoom, history: History) -> None:
@@ -301,17 +302,19 @@ def _wait_for_room(lease: StageLease, call: Call, exc: NoRoom, history: History)
         facts["sha256"] = exc.sha256 or history.draft_sha256
     since = lease.stage.waiting_since or now
     if leases.wait_for_room(lease, since=since, due_at=due_at):
-        transitions.record_event(lease.stage.job_id, event="store_failed", now=now, **facts)
+        transitions.record_event(lease.stage.job_id, event=EventName.STORE_FAILED, now=now, **facts)
         alerts.open_alert(kind=AlertKind.STORAGE, subject="pictures", words=str(exc), now=now)
 
 
 def _history_of(stage: Stage, call: Call) -> History:
     history = History()
-    events = stage.job.events.filter(name__in=["fetch_failed", "store_failed"]).order_by("pk")
+    events = stage.job.events.filter(
+        name__in=[EventName.FETCH_FAILED, EventName.STORE_FAILED]
+    ).order_by("pk")
     for name, facts in events.values_list("name", "facts"):
         if facts.get("call", call.pk) != call.pk:
             continue
-        if name == "fetch_failed":
+        if name == EventName.FETCH_FAILED:
             history.fetch_failures += 1
             history.cut.update(facts.get("sha256", []))
         else:

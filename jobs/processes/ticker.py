@@ -21,6 +21,7 @@ from jobs import poll_answers
 from jobs.alerts import watch as alarms
 from jobs.alerts.alert_delivery import Posts
 from jobs.core import faultpoints, heartbeats, holders, leases, outages, queue, transitions
+from jobs.core.events import EventName
 from jobs.core.models import Stage
 from jobs.database.newest_call import NewestCall
 from jobs.engine import advance, clocks, copies, incoming, schedules, webhook_references
@@ -291,7 +292,9 @@ def set_aside(stage: Stage, now: datetime) -> None:
         return
     until = now + leases.death_delay(stage.tries)
     if leases.postpone(stage, until):
-        transitions.record_event(stage.job_id, event="set_aside", now=now, until=until.isoformat())
+        transitions.record_event(
+            stage.job_id, event=EventName.SET_ASIDE, now=now, until=until.isoformat()
+        )
 
 
 def _mark_woken(stage: Stage, now: datetime) -> bool:

@@ -14,9 +14,10 @@ from django.utils import formats
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from jobs.core.events import EventName
 from jobs.core.reasons import JobReason
 from jobs.core.states import JobState
-from providers.calls.reasons import Reason
+from providers.calls.reasons import Reason, Rule
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -214,71 +215,85 @@ MESSAGES: dict[str, Message] = {
     ),
 }
 
-EVENTS: dict[str, "StrPromise"] = {
-    "reserved": gettext_lazy("Slot %(slot)s of %(day)s was reserved."),
-    "sent": gettext_lazy("Sent to %(provider)s, model %(model)s."),
-    "accepted": gettext_lazy("The provider accepted the request."),
-    "busy": gettext_lazy("The provider was busy. You keep your place in the queue."),
-    "send_window_missed": gettext_lazy(
+EVENTS: dict[EventName, "StrPromise"] = {
+    EventName.RESERVED: gettext_lazy("Slot %(slot)s of %(day)s was reserved."),
+    EventName.SENT: gettext_lazy("Sent to %(provider)s, model %(model)s."),
+    EventName.ACCEPTED: gettext_lazy("The provider accepted the request."),
+    EventName.BUSY: gettext_lazy("The provider was busy. You keep your place in the queue."),
+    EventName.SEND_WINDOW_MISSED: gettext_lazy(
         "We did not send it in time. You keep your place in the queue."
     ),
-    "fallback": gettext_lazy("%(provider)s %(because)s. We ask another provider."),
-    "unknown": gettext_lazy(
+    EventName.FALLBACK: gettext_lazy("%(provider)s %(because)s. We ask another provider."),
+    EventName.UNKNOWN: gettext_lazy(
         "We have no clear answer from the provider. We did not send the request again."
     ),
-    "overdue": gettext_lazy("The provider is taking too long. We keep checking, less often."),
-    "made": gettext_lazy("The picture was made."),
-    "made_late": gettext_lazy("We found out later that the picture was made."),
-    "fetch_failed": gettext_lazy("We could not download the file. We will try again."),
-    "store_failed": gettext_lazy("We could not save the file. We will try again."),
-    "no_output": gettext_lazy("The provider finished, but lists no picture yet. We check again."),
-    "unread": gettext_lazy("We cannot read what the provider made. Staff have been notified."),
-    "delivered": gettext_lazy("Staff delivered the picture."),
-    "ready": gettext_lazy("The picture is ready."),
-    "another": gettext_lazy("Another picture for this request arrived."),
-    "failed": gettext_lazy("This request failed. %(reason)s"),
-    "work_failed": gettext_lazy("One part of this request failed."),
-    "failed_late": gettext_lazy("We found out later that no picture was made."),
-    "not_fetched": gettext_lazy("We stopped trying to download the file."),
-    "cancelled": gettext_lazy("You cancelled this request."),
-    "restored": gettext_lazy(
+    EventName.OVERDUE: gettext_lazy(
+        "The provider is taking too long. We keep checking, less often."
+    ),
+    EventName.MADE: gettext_lazy("The picture was made."),
+    EventName.MADE_LATE: gettext_lazy("We found out later that the picture was made."),
+    EventName.FETCH_FAILED: gettext_lazy("We could not download the file. We will try again."),
+    EventName.STORE_FAILED: gettext_lazy("We could not save the file. We will try again."),
+    EventName.NO_OUTPUT: gettext_lazy(
+        "The provider finished, but lists no picture yet. We check again."
+    ),
+    EventName.UNREAD: gettext_lazy(
+        "We cannot read what the provider made. Staff have been notified."
+    ),
+    EventName.DELIVERED: gettext_lazy("Staff delivered the picture."),
+    EventName.READY: gettext_lazy("The picture is ready."),
+    EventName.ANOTHER: gettext_lazy("Another picture for this request arrived."),
+    EventName.FAILED: gettext_lazy("This request failed. %(reason)s"),
+    EventName.WORK_FAILED: gettext_lazy("One part of this request failed."),
+    EventName.FAILED_LATE: gettext_lazy("We found out later that no picture was made."),
+    EventName.NOT_FETCHED: gettext_lazy("We stopped trying to download the file."),
+    EventName.CANCELLED: gettext_lazy("You cancelled this request."),
+    EventName.RESTORED: gettext_lazy(
         "This site was restored from a backup, and this request was cancelled."
     ),
-    "unwanted": gettext_lazy("You stopped waiting."),
-    "deleted": gettext_lazy("You deleted the picture."),
-    "removed": gettext_lazy("The user was deleted, and their prompts and pictures were removed."),
-    "expired": gettext_lazy(
+    EventName.UNWANTED: gettext_lazy("You stopped waiting."),
+    EventName.DELETED: gettext_lazy("You deleted the picture."),
+    EventName.REMOVED: gettext_lazy(
+        "The user was deleted, and their prompts and pictures were removed."
+    ),
+    EventName.EXPIRED: gettext_lazy(
         "The picture was removed. We keep visitors' pictures for a limited time."
     ),
-    "given_up": gettext_lazy(
+    EventName.GIVEN_UP: gettext_lazy(
         "We stopped checking. We never found out whether the picture was made."
     ),
-    "set_aside": gettext_lazy("Something on our side keeps failing. Next try at %(until)s."),
-    "resumed": gettext_lazy("Staff resumed this request."),
-    "given_back": gettext_lazy("Staff gave the slot back. We keep checking for the picture."),
-    "attached": gettext_lazy("Staff matched this request to a run at the provider."),
+    EventName.SET_ASIDE: gettext_lazy(
+        "Something on our side keeps failing. Next try at %(until)s."
+    ),
+    EventName.RESUMED: gettext_lazy("Staff resumed this request."),
+    EventName.GIVEN_BACK: gettext_lazy(
+        "Staff gave the slot back. We keep checking for the picture."
+    ),
+    EventName.ATTACHED: gettext_lazy("Staff matched this request to a run at the provider."),
+    EventName.MAIL_REQUESTED: gettext_lazy("You asked for an email when it ends."),
+    EventName.MAIL_CANCELLED: gettext_lazy("You no longer want an email when it ends."),
 }
 
 # Why a fallback was used, after the name of the first provider.
 BECAUSE: dict[str, "StrPromise"] = {
-    "auth": gettext_lazy("rejected this site's account"),
-    "balance": gettext_lazy("had no credit left"),
-    "cancelled": gettext_lazy("cancelled the request"),
-    "cap": gettext_lazy("had used up its daily budget"),
-    "content": gettext_lazy("refused the prompt"),
-    "input": gettext_lazy("did not accept the request"),
-    "no_output": gettext_lazy("made no picture"),
-    "rate": gettext_lazy("was busy"),
-    "staff": gettext_lazy("was paused by staff"),
+    Reason.AUTH: gettext_lazy("rejected this site's account"),
+    Reason.BALANCE: gettext_lazy("had no credit left"),
+    Reason.CANCELLED: gettext_lazy("cancelled the request"),
+    Reason.CAP: gettext_lazy("had used up its daily budget"),
+    Reason.CONTENT: gettext_lazy("refused the prompt"),
+    Reason.INPUT: gettext_lazy("did not accept the request"),
+    Reason.NO_OUTPUT: gettext_lazy("made no picture"),
+    Reason.RATE: gettext_lazy("was busy"),
+    Reason.STAFF: gettext_lazy("was paused by staff"),
 }
 WAS_DOWN = gettext_lazy("was unavailable")
 
 # What made a call doubtful, by the rule on its row; any other rule is an unclear answer.
 DOUBTS: dict[str, "StrPromise"] = {
-    "lost": gettext_lazy("The provider stopped answering at %(time)s."),
-    "unreadable": gettext_lazy("We could not read the provider's answer at %(time)s."),
-    "sender_lost": gettext_lazy("We were interrupted at %(time)s while sending the request."),
-    "adapter_raised": gettext_lazy(
+    Rule.LOST: gettext_lazy("The provider stopped answering at %(time)s."),
+    Rule.UNREADABLE: gettext_lazy("We could not read the provider's answer at %(time)s."),
+    Rule.SENDER_LOST: gettext_lazy("We were interrupted at %(time)s while sending the request."),
+    Rule.ADAPTER_RAISED: gettext_lazy(
         "Something went wrong on our side at %(time)s, before we had a usable answer."
     ),
 }
@@ -318,7 +333,7 @@ def event_in_words(name: str, facts: Mapping[str, object], reason: str = "") -> 
         words["because"] = because_in_words(str(facts["because"]))
     if "until" in facts:
         words["until"] = time_in_words(datetime.fromisoformat(str(facts["until"])))
-    return (str(EVENTS[name]) % words).strip()
+    return (str(EVENTS[EventName(name)]) % words).strip()
 
 
 def because_in_words(why: str) -> str:

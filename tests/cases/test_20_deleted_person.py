@@ -18,6 +18,7 @@ from django.utils import timezone
 from django_q.models import Task
 
 from jobs.core import transitions
+from jobs.core.events import EventName
 from jobs.core.models import Deed, Job, Picture, StaffAction, Stage
 from jobs.ops import audit, housekeeping
 from jobs.people import deletion, removal
@@ -84,7 +85,7 @@ def places_of(text: str) -> set[str]:
 def write_everywhere(person, account, staff, now) -> None:
     jobs = [way(account, now, prompt=MARK) for way in rows.EVERY_STATE]
     for job in jobs:
-        transitions.record_event(job.pk, event="fetch_failed", now=now, why=MARK)
+        transitions.record_event(job.pk, event=EventName.FETCH_FAILED, now=now, why=MARK)
     Job.objects.update(params={"provider": "sandbox", "model": "test-picture", "fault": MARK})
     Call.objects.update(detail=MARK, code=MARK, last_answer=MARK)
     CallResult.objects.all().delete()

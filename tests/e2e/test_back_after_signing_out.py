@@ -2,14 +2,12 @@
 pages one has left."""
 
 import pytest
-from django.test import Client
 from playwright.sync_api import Page
 
 from tests.e2e.browser import OPTIONS, find_chromium
 from tests.e2e.conftest import PATIENCE
 from tests.e2e.show_room import PROMPTS
 from tests.e2e.steps import fill_form
-from tests.jobs.conftest import HTMX
 
 MARKS = [*PROMPTS.values(), "A study in", "Sign out ana", "Dashboard", "A pond of ours"]
 
@@ -142,16 +140,3 @@ def test_back_to_the_gallery_keeps_its_place(page, room):
     page.wait_for_url("**/jobs/*")
     page.evaluate("history.back()")
     page.wait_for_function("location.pathname === '/gallery' && scrollY === 700")
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize(
-    "path", ["/", "/gallery", "/images/new", "/sign-in", "/nowhere", "/admin/login/"]
-)
-def test_every_page_says_so_whatever_its_status(client: Client, path):
-    assert "no-store" in client.get(path)["Cache-Control"]
-
-
-@pytest.mark.django_db
-def test_a_part_is_asked_for_anew_and_keeps_its_page_in_no_cache_out(ana_client):
-    assert ana_client.get("/gallery", headers=HTMX)["Cache-Control"] == "private, no-cache"

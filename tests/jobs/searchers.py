@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 
+from jobs.core.events import EventName
 from tests.quotas.contenders import NOW, run_together
 
 # After the line above, which sets Django up.
@@ -60,7 +61,7 @@ def lose(number: int, offer: Offer) -> Call:
     account = account_named("operator")
     job = order_picture(account=account, order=order, form_key=f"form {number}", now=at)
     assert isinstance(job, Job)
-    transitions.apply(job.pk, JobState.RUNNING, event="sent", now=at)
+    transitions.apply(job.pk, JobState.RUNNING, event=EventName.SENT, now=at)
     call = ledger.open_call(work=work_of(job.pk), offer=offer, now=at)
     assert call
     return incoming.apply(call, Unknown(Cause("transport", rule="lost")), at).call

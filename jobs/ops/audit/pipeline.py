@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 
+from jobs.core.events import EventName
 from jobs.core.models import Event, Job, Lease, Picture, Stage
 from jobs.core.states import ENDS, JobState
 from jobs.kinds import KINDS
@@ -36,7 +37,9 @@ def open_job_has_open_stage(now: datetime) -> Iterator[Finding]:
 def ended_job_has_no_open_stage(now: datetime) -> Iterator[Finding]:
     """But for the save of a result that came after the end, or of which a part is missing."""
     ended = Stage.objects.unfinished().filter(job__state__in=ENDS)
-    missing = Exists(Event.objects.filter(job=OuterRef(OuterRef("job")), name="fetch_failed"))
+    missing = Exists(
+        Event.objects.filter(job=OuterRef(OuterRef("job")), name=EventName.FETCH_FAILED)
+    )
     paid = Exists(Call.objects.filter(PAID & (Q(pictures=None) | missing), pk=OuterRef("call")))
     return each(ended.exclude(paid, name="save"))
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import TruncDate
 
+from jobs.core.events import EventName
 from jobs.core.models import Event, Job
 from jobs.core.states import ENDS, OPEN, JobState
 from jobs.core.works import has_call
@@ -78,7 +79,9 @@ def failed_job_gives_its_slot_back(now: datetime) -> Iterator[Finding]:
 @check("A job is ready, but its slot was given back, and no late news explains it.")
 def ready_job_uses_its_slot(now: datetime) -> Iterator[Finding]:
     late = has_call(late_at__isnull=False)
-    decided = Event.objects.filter(job=OuterRef("pk"), name__in=["given_back", "not_fetched"])
+    decided = Event.objects.filter(
+        job=OuterRef("pk"), name__in=[EventName.GIVEN_BACK, EventName.NOT_FETCHED]
+    )
     given_back = _jobs({JobState.READY}, attempt__state=AttemptState.FAILED)
     return each(given_back.filter(~late, ~Exists(decided)))
 

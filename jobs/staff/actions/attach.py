@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from jobs.core import transitions
+from jobs.core.events import EventName
 from jobs.core.models import Deed, Job
 from jobs.database.connections import give_back_connections
 from jobs.engine import incoming
@@ -118,7 +119,7 @@ def run(call_id: int, reference: str, decision: Decision, **seen: str) -> None:
     call, job = lock_call(call_id)
     refuse_if(why_not(call, job) or why_not_this_id(call, reference))
     if job:
-        transitions.record_event(job.pk, event="attached", now=decision.now)
+        transitions.record_event(job.pk, event=EventName.ATTACHED, now=decision.now)
     recorded = incoming.apply(call, Accepted(reference), decision.now)
     if recorded.call.reference != reference:
         # Another call was given the same id since the guard read the rows.

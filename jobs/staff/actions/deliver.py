@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from jobs.core import transitions
+from jobs.core.events import EventName
 from jobs.core.models import Deed, Job, Picture, UnreadResult
 from jobs.core.states import JobState
 from jobs.pictures import follow, storing, unread
@@ -90,7 +91,7 @@ def run(call_id: int, picture: Picture, decision: Decision, **facts: Any) -> Non
     refuse_if(why_not(job, list(unread.kept_of(call))))
     if job is None or not follow.deliver_kept(call, picture, decision.now):
         raise Refused(overtaken())
-    transitions.record_event(job.pk, event="delivered", now=decision.now)
+    transitions.record_event(job.pk, event=EventName.DELIVERED, now=decision.now)
     entry_about_call(Deed.DELIVER, decision, call, job, facts).save()
 
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from jobs.core import leases, queue, transitions
+from jobs.core.events import EventName
 from jobs.core.models import Deed, Job, StaffAction, Stage
 from jobs.core.states import JobState
 from jobs.staff.actions.base import Decision, Refused, entry_about
@@ -47,7 +48,7 @@ def run(job_ids: Sequence[uuid.UUID], decision: Decision) -> int:
         if not stages:
             continue
         resumed.append(job)
-        transitions.record_event(job.pk, event="resumed", now=decision.now)
+        transitions.record_event(job.pk, event=EventName.RESUMED, now=decision.now)
         for stage_id in stages:
             queue.enqueue_after_commit(stage_id)
     if not resumed:

@@ -17,7 +17,7 @@ from jobs.web.views.rows import own_job
 def mail_notice(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     job = own_job(request, job_id)
     if "take_back" in request.POST:
-        notices.take_back(job.pk)
+        notices.take_back(job.pk, timezone.now())
     elif not notices.address_of(job):
         raise NotHere(_("We have no email address for you."))
     elif not notices.ask(job.pk, timezone.now()):

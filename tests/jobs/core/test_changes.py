@@ -4,6 +4,7 @@ import pytest
 from django.db import connection
 
 from jobs.core import transitions
+from jobs.core.events import EventName
 from jobs.core.models import Event
 from jobs.core.states import JobState
 
@@ -27,12 +28,12 @@ def depths(order, monkeypatch):
 def test_a_note_is_written_with_its_version(order, depths, now):
     job = order()
     depths.clear()
-    transitions.record_event(job.pk, event="fetch_failed", now=now)
+    transitions.record_event(job.pk, event=EventName.FETCH_FAILED, now=now)
     assert depths == [1]
 
 
 def test_a_move_is_written_with_its_event(order, depths, now):
     job = order()
     depths.clear()
-    assert transitions.apply(job.pk, JobState.RUNNING, event="sent", now=now)
+    assert transitions.apply(job.pk, JobState.RUNNING, event=EventName.SENT, now=now)
     assert depths == [1]

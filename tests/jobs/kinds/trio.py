@@ -13,6 +13,7 @@ from django.db import transaction
 
 from jobs import kinds
 from jobs.core import faultpoints, queue, transitions
+from jobs.core.events import EventName
 from jobs.core.models import Job, Stage
 from jobs.core.states import JobState
 from jobs.followers import Follower
@@ -78,7 +79,7 @@ def order(account: Account, now: datetime, parts: Sequence[str] = tuple(OFFERS))
         )
         queue.enqueue_after_commit(stage.pk)
     transitions.record_event(
-        job.pk, event="reserved", now=now, day=str(attempt.day), slot=attempt.slot
+        job.pk, event=EventName.RESERVED, now=now, day=str(attempt.day), slot=attempt.slot
     )
     transaction.on_commit(partial(faultpoints.reach, "job_committed"))
     return job

@@ -15,6 +15,7 @@ from jobs.engine import incoming
 from jobs.notifications import notices
 from jobs.notifications.mailing import DELAYS
 from jobs.notifications.notices import DUTY, DUTY_LASTS
+from jobs.ops import audit
 from jobs.processes import tasks, ticker
 from tests import rows
 from tests.jobs.conftest import text_of
@@ -86,6 +87,9 @@ def test_mail_is_asked_for_and_taken_back(ana_client, account, now):
     assert "You asked for an email when it finishes." in text_of(page(ana_client, job))
     ana_client.post(f"/jobs/{job.pk}/mail", {"take_back": ""})
     assert OFFER in text_of(page(ana_client, job))
+    requests = job.events.filter(name__startswith="mail_").order_by("pk")
+    assert [event.name for event in requests] == ["mail_requested", "mail_cancelled"]
+    assert list(audit.violations(now)) == []
     end(job, now)
     send_all()
     assert mail.outbox == []

@@ -1,0 +1,43 @@
+"""What happens to a job: each change of one that a page can show has an event with one of these
+names."""
+
+from django.db.models import TextChoices
+
+
+class EventName(TextChoices):
+    """The labels are the values, as those of `Reason`."""
+
+    RESERVED = "reserved", "reserved"
+    SENT = "sent", "sent"
+    ACCEPTED = "accepted", "accepted"
+    BUSY = "busy", "busy"
+    SEND_WINDOW_MISSED = "send_window_missed", "send_window_missed"
+    FALLBACK = "fallback", "fallback"
+    UNKNOWN = "unknown", "unknown"
+    OVERDUE = "overdue", "overdue"
+    MADE = "made", "made"
+    MADE_LATE = "made_late", "made_late"
+    FETCH_FAILED = "fetch_failed", "fetch_failed"
+    STORE_FAILED = "store_failed", "store_failed"
+    NO_OUTPUT = "no_output", "no_output"
+    UNREAD = "unread", "unread"
+    DELIVERED = "delivered", "delivered"
+    READY = "ready", "ready"
+    ANOTHER = "another", "another"
+    FAILED = "failed", "failed"
+    WORK_FAILED = "work_failed", "work_failed"
+    FAILED_LATE = "failed_late", "failed_late"
+    NOT_FETCHED = "not_fetched", "not_fetched"
+    CANCELLED = "cancelled", "cancelled"
+    RESTORED = "restored", "restored"
+    UNWANTED = "unwanted", "unwanted"
+    DELETED = "deleted", "deleted"
+    REMOVED = "removed", "removed"
+    EXPIRED = "expired", "expired"
+    GIVEN_UP = "given_up", "given_up"
+    SET_ASIDE = "set_aside", "set_aside"
+    RESUMED = "resumed", "resumed"
+    GIVEN_BACK = "given_back", "given_back"
+    ATTACHED = "attached", "attached"
+    MAIL_REQUESTED = "mail_requested", "mail_requested"
+    MAIL_CANCELLED = "mail_cancelled", "mail_cancelled"
