@@ -1,5 +1,5 @@
-"""After signing out no Back button shows what the last person saw: what pages tell the browser, whose
-part is tests/e2e/test_back_after_signing_out.py."""
+"""After signing out no Back button shows what the last person saw: what pages tell the browser.
+What the browser makes of it is in tests/e2e/test_back_after_signing_out.py."""
 
 import pytest
 from django.test import Client
