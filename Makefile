@@ -65,7 +65,7 @@ weight: $(DEVELOPMENT) ## What each page weighs without its pictures
 	@exec $(PYTHON) -m tests.weight
 
 docs: $(DEVELOPMENT) ## Write docs/configuration.md and .env.example from the settings
-	@exec $(PYTHON) -m config.env.reference
+	@exec $(PYTHON) -m config.reference
 
 lock: $(DEVELOPMENT) ## Pin anew what pyproject.toml asks for
 	$(LOCK) --upgrade --output-file requirements.txt pyproject.toml

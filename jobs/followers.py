@@ -21,9 +21,9 @@ from jobs.core.works import calls_of
 from providers.calls import ledger as calls
 from providers.calls import restores
 from providers.calls.models import Call
-from providers.calls.outcomes import Done
-from providers.calls.reasons import Reason, Rule
 from providers.calls.states import CallState
+from providers.outcomes import Done
+from providers.reasons import Reason, Rule
 from providers.routing.pool import Candidate
 from quotas.states import AttemptState
 

@@ -30,9 +30,9 @@ from providers.calls import interim
 from providers.calls import ledger as calls
 from providers.calls.ledger import Recorded
 from providers.calls.models import Call
-from providers.calls.outcomes import Cause, Done, Failed, NoOutput, Outcome, Rejected
-from providers.calls.reasons import Reason
 from providers.calls.states import EVIDENCE, WALL, CallState
+from providers.outcomes import Cause, Done, Failed, NoOutput, Outcome, Rejected
+from providers.reasons import Reason
 from providers.routing import gates
 from providers.routing.gates import Closed, Shift
 from quotas import alerts

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from providers.calls.outcomes import NoAnswer
-from providers.calls.reasons import Reason, Rule
+from providers.outcomes import NoAnswer
+from providers.reasons import Reason, Rule
 from providers.routing import poll_pauses
 from quotas import alerts
 from quotas.models import AlertKind

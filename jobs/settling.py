@@ -11,7 +11,7 @@ from jobs.core.events import EventName
 from jobs.core.models import Job
 from jobs.core.states import JobState
 from jobs.core.works import calls_of
-from providers.calls.reasons import Reason
+from providers.reasons import Reason
 from quotas import ledger as quota
 from quotas.states import AttemptState
 

@@ -16,8 +16,8 @@ from providers.adapters.registry import known_names
 from providers.calls import money
 from providers.calls.models import Call, CallQuerySet, Gate, SmokeTest
 from providers.calls.money import Spend, format_amount
-from providers.calls.reasons import Reason
 from providers.calls.states import CallState
+from providers.reasons import Reason
 from providers.routing import gates
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ from providers.adapters.base import ListsRuns
 from providers.adapters.registry import find_provider
 from providers.calls import restores
 from providers.calls.models import Call, CallQuerySet
-from providers.calls.outcomes import Listing, Run, RunList
-from providers.calls.reasons import Rule
 from providers.calls.states import CallState
+from providers.outcomes import Listing, Run, RunList
+from providers.reasons import Rule
 
 SKEW = timedelta(seconds=30)
 """By so much the provider's clock may differ from ours."""

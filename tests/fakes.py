@@ -17,7 +17,7 @@ from providers.adapters import registry
 from providers.adapters.accounts import ProviderAccount
 from providers.adapters.base import Caps, PictureRequest, ignore_id
 from providers.adapters.registry import Offer
-from providers.calls.outcomes import (
+from providers.outcomes import (
     Accepted,
     Artifact,
     Done,
@@ -31,7 +31,7 @@ from providers.calls.outcomes import (
     Running,
     Submitted,
 )
-from providers.webhooks.verifiers import Unsigned, WebhookNotice
+from providers.wire.verifiers import Unsigned, WebhookNotice
 
 OFFER = Offer("fake", "brush-1")
 SPARE = Offer("spare", "brush-2")

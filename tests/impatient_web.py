@@ -1,7 +1,6 @@
 """The web process with every patience made short, for tests that watch it run out."""
 
-from config.http import answers, bodies
-from config.supervisor import listener
+from config.http import answers, bodies, listener
 
 bodies.WITHIN = 2.0
 bodies.PLACE_AFTER = answers.PLACE_AFTER = 0.3

@@ -25,7 +25,7 @@ from jobs.processes import ticker
 from providers.adapters.registry import Offer
 from providers.calls import ledger as calls
 from providers.calls.models import Call
-from providers.calls.outcomes import (
+from providers.outcomes import (
     Accepted,
     Artifact,
     Cause,
@@ -38,7 +38,7 @@ from providers.calls.outcomes import (
     Running,
     Unknown,
 )
-from providers.calls.reasons import Reason
+from providers.reasons import Reason
 from providers.wire.picture_files import Fetched
 from quotas.models import Account
 from tests import working

@@ -1,7 +1,7 @@
 """The definitions of settings, collected while they are read.
 
 Readers add one for each setting that has a help text. docs/configuration.md and .env.example are
-written from them (config/env/reference.py), so that neither repeats a name or a default.
+written from them (config/reference.py), so that neither repeats a name or a default.
 """
 
 from collections.abc import Iterator

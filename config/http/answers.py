@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from config.http import listener
 from config.http.bodies import App, Message, Receive, Send
 from config.http.places import Place, Places
-from config.supervisor import listener
 from quotas.ratelimit.client_ip import find_scope_network
 
 # A chunk is 64 KiB (config/http/handler.py), so this requires about 1 KiB a second.

@@ -4,7 +4,8 @@ limit of open files."""
 import multiprocessing
 import sys
 
-from config.supervisor import listener, open_files, tether
+from config.http import listener
+from config.supervisor import open_files, tether
 
 _server = multiprocessing.parent_process()
 if _server is not None and _server.pid:

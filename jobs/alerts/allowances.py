@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from jobs.core.models import Job, Picture
 from providers.calls import money
 from providers.calls.models import Call
-from providers.calls.reasons import Rule
+from providers.reasons import Rule
 from quotas.days import utc_day
 from quotas.models import Alert
 

@@ -2,7 +2,7 @@
 
 from django.db.models import TextChoices
 
-from providers.calls.reasons import Reason
+from providers.reasons import Reason
 
 
 class JobReason(TextChoices):

@@ -20,7 +20,7 @@ from jobs.core.works import calls_of
 from jobs.engine import sending
 from jobs.kinds import Sends, kind_of
 from providers.calls.models import Call
-from providers.calls.reasons import Reason
+from providers.reasons import Reason
 
 log = logging.getLogger(__name__)
 

@@ -29,7 +29,7 @@ from jobs.pictures import saving
 from providers.adapters.registry import longest_answer, longest_retention
 from providers.calls import ledger as calls
 from providers.calls.models import Call, Gate, Restore, SmokeTest
-from providers.calls.reasons import Rule
+from providers.reasons import Rule
 from providers.routing import gates, poll_pauses
 from quotas.models import Alert, Site
 

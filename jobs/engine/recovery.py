@@ -19,8 +19,8 @@ from providers import recovery
 from providers.adapters.run_queries import list_runs
 from providers.calls import ledger as calls
 from providers.calls.models import Call
-from providers.calls.outcomes import Accepted, Cause, NoAnswer, Outcome, Rejected, RunList
-from providers.calls.reasons import Reason, Rule
+from providers.outcomes import Accepted, Cause, NoAnswer, Outcome, Rejected, RunList
+from providers.reasons import Reason, Rule
 from providers.recovery import CannotTell, Found, NotExecuted, Span
 
 log = logging.getLogger(__name__)

@@ -29,9 +29,9 @@ from providers.adapters.base import Request
 from providers.adapters.submits import send_request
 from providers.calls import ledger as calls
 from providers.calls.models import Call
-from providers.calls.outcomes import Cause, Submitted, Unknown
-from providers.calls.reasons import Reason, Rule
 from providers.calls.states import CallState
+from providers.outcomes import Cause, Submitted, Unknown
+from providers.reasons import Reason, Rule
 from providers.routing import gates
 from providers.routing.gates import Closed
 from providers.routing.pool import Candidate

@@ -13,7 +13,7 @@ from functools import lru_cache
 from jobs.engine import incoming
 from providers.adapters.run_queries import poll_run
 from providers.calls.models import Call
-from providers.calls.outcomes import Accepted, Done, Failed, NoAnswer, NoOutput, Running
+from providers.outcomes import Accepted, Done, Failed, NoAnswer, NoOutput, Running
 from providers.webhooks import store
 
 log = logging.getLogger(__name__)

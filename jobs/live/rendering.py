@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from jobs.core.models import Job
 from jobs.core.states import ENDS
 from jobs.pictures.panels import panel_of
-from jobs.web.context import quota_of
+from jobs.words.quota import quota_of
 
 
 @dataclass(frozen=True)

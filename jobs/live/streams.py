@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.views.decorators.http import require_GET
 
 from jobs.live.hub import Hub, hub
+from jobs.people.own_rows import own_job
 from jobs.people.session_cache import SessionStamp, session_stamp
-from jobs.web.views.rows import own_job
 
 COMMENT_EVERY = 15.0
 LONGEST = 600.0

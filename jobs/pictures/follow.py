@@ -28,8 +28,8 @@ from providers.adapters.run_queries import can_poll
 from providers.calls import ledger as calls
 from providers.calls import result_files
 from providers.calls.models import Call
-from providers.calls.outcomes import Done
 from providers.calls.states import LIVE
+from providers.outcomes import Done
 from providers.routing import pool
 from providers.routing.pool import Candidate
 from quotas.models import Account

@@ -32,8 +32,8 @@ from providers.adapters.run_queries import poll_run
 from providers.calls import interim, result_files
 from providers.calls import ledger as calls
 from providers.calls.models import Call, CallResult
-from providers.calls.outcomes import Artifact, Cause, Done, Failed, NoAnswer, NoOutput, PollResult
-from providers.calls.reasons import Reason
+from providers.outcomes import Artifact, Cause, Done, Failed, NoAnswer, NoOutput, PollResult
+from providers.reasons import Reason
 from providers.routing import poll_pauses
 from providers.wire import download
 from providers.wire.download import Got, NotFetched, Refused

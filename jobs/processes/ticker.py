@@ -33,7 +33,8 @@ from providers.adapters.run_queries import poll_run
 from providers.calls import interim
 from providers.calls import ledger as calls
 from providers.calls.models import Call
-from providers.calls.outcomes import (
+from providers.calls.states import CallState
+from providers.outcomes import (
     Cause,
     Done,
     Failed,
@@ -43,8 +44,7 @@ from providers.calls.outcomes import (
     Running,
     Unknown,
 )
-from providers.calls.reasons import Reason, Rule
-from providers.calls.states import CallState
+from providers.reasons import Reason, Rule
 from providers.routing import poll_pauses
 
 log = logging.getLogger(__name__)

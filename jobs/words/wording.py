@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from jobs.core.events import EventName
 from jobs.core.reasons import JobReason
 from jobs.core.states import JobState
-from providers.calls.reasons import Reason, Rule
+from providers.reasons import Reason, Rule
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise

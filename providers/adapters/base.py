@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol, TypeVar, runtime_checkable
 
-from providers.calls.outcomes import Completed, Reported, RunList, Submitted
-from providers.webhooks.verifiers import WebhookNotice
+from providers.outcomes import Completed, Reported, RunList, Submitted
+from providers.wire.verifiers import WebhookNotice
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 from providers.adapters.base import ListsRuns, PollsRuns
 from providers.adapters.registry import find_provider, is_known
-from providers.calls.outcomes import Cause, Listing, NoAnswer, PollResult, RunList
-from providers.calls.reasons import Reason, Rule
+from providers.outcomes import Cause, Listing, NoAnswer, PollResult, RunList
+from providers.reasons import Reason, Rule
 from providers.wire.http import settle_connection
 
 ROUNDING = timedelta(seconds=1)

@@ -11,7 +11,7 @@ from django.conf import settings
 
 from providers.adapters.base import PictureRequest
 from providers.adapters.polza.adapter import Polza
-from providers.webhooks.verifiers import (
+from providers.wire.verifiers import (
     Ed25519Jwks,
     StandardWebhooks,
     Unsigned,

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from providers.adapters.base import AnswersAtOnce, Request, SubmitsRuns
 from providers.adapters.registry import find_provider
-from providers.calls.outcomes import Submitted
+from providers.outcomes import Submitted
 
 
 def send_request(

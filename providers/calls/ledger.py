@@ -25,7 +25,8 @@ from providers.adapters.registry import (
 )
 from providers.calls import result_files
 from providers.calls.models import Call, CallQuerySet, CallResult
-from providers.calls.outcomes import (
+from providers.calls.states import ENDS, LIVE, SOURCES, WALL, CallState
+from providers.outcomes import (
     Accepted,
     Artifact,
     Cause,
@@ -36,8 +37,7 @@ from providers.calls.outcomes import (
     Unknown,
     storable,
 )
-from providers.calls.reasons import Reason, Rule
-from providers.calls.states import ENDS, LIVE, SOURCES, WALL, CallState
+from providers.reasons import Reason, Rule
 
 ASKED_FOR = timedelta(minutes=15)
 """How long a call is looked at anew that would not be looked at any more."""

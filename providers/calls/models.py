@@ -12,8 +12,8 @@ from django.db import models
 from django.db.models import Q, Subquery
 from django.utils.translation import gettext_lazy as _
 
-from providers.calls.reasons import Reason, Rule
 from providers.calls.states import ENDS, LIVE, WALL, CallState
+from providers.reasons import Reason, Rule
 
 WALL_STATES = sorted(WALL)
 LIVE_STATES = sorted(LIVE)

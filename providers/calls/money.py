@@ -21,8 +21,8 @@ from django.db.models.functions import Coalesce
 
 from providers.adapters.registry import Offer, estimate_of, find_provider
 from providers.calls.models import Call
-from providers.calls.outcomes import LEAST_AMOUNT
 from providers.calls.states import CallState
+from providers.outcomes import LEAST_AMOUNT
 
 NOTHING = Decimal(0)
 AMOUNT = Coalesce(F("cost"), F("cost_estimate"), Value(NOTHING), output_field=DecimalField())

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from providers.calls.models import Call, CallResult
-from providers.calls.outcomes import Artifact, storable
+from providers.outcomes import Artifact, storable
 from providers.wire.picture_files import decode_base64
 
 FOLDER = "results"

@@ -11,8 +11,8 @@ Late news about a call that was rejected or had failed count as if it had ended 
 """
 
 from providers.calls.models import Call
-from providers.calls.reasons import Reason, Rule
 from providers.calls.states import CallState
+from providers.reasons import Reason, Rule
 
 
 def rule_after(call: Call, *, after_billed: bool) -> str:

@@ -21,8 +21,8 @@ from django.db.models.functions import Coalesce
 from providers.adapters.registry import Offer
 from providers.calls import ledger, money
 from providers.calls.models import Call, Gate
-from providers.calls.reasons import Reason, Rule
 from providers.calls.states import CallState
+from providers.reasons import Reason, Rule
 from providers.routing.pool import Candidate
 
 WHOLE = ""

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from providers.adapters.registry import Offer, fallback_offers, is_known
 from providers.calls.models import Call
-from providers.calls.reasons import Reason, Rule
+from providers.reasons import Reason, Rule
 from providers.routing.fallback import may_be_repeated, rule_after
 
 

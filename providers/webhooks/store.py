@@ -18,7 +18,7 @@ from providers.adapters.base import SendsWebhooks
 from providers.adapters.registry import find_provider
 from providers.calls import ledger
 from providers.calls.models import Call, Hook
-from providers.webhooks.verifiers import WebhookNotice
+from providers.wire.verifiers import WebhookNotice
 
 MOST_OF_A_CALL = 20
 

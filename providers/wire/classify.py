@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.utils import timezone
 
-from providers.calls.outcomes import Cause, Rejected, Unknown
-from providers.calls.reasons import Reason, Rule
+from providers.outcomes import Cause, Rejected, Unknown
+from providers.reasons import Reason, Rule
 from providers.wire.http import Answer, NoReply, NotSent, Reply
 from providers.wire.retry_after import read_retry_after
 

@@ -12,7 +12,7 @@ from urllib.parse import urljoin, urlsplit
 import requests
 from django.conf import settings
 
-from providers.calls.outcomes import Artifact
+from providers.outcomes import Artifact
 from providers.wire.connections import AddressRefused, BodyTooLarge
 from providers.wire.http import WIRE_ERRORS, Client, innermost, read_body
 from providers.wire.picture_files import Cut, Fetched, Unreadable, read_picture

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from providers.calls.outcomes import Artifact
+from providers.outcomes import Artifact
 
 MOST_DEPTH = 8
 MOST_RESULTS = 20

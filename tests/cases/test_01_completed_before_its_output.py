@@ -19,7 +19,7 @@ from providers.adapters.polza import adapter
 from providers.adapters.polza.adapter import Polza
 from providers.adapters.run_queries import poll_run
 from providers.calls.models import Call
-from providers.calls.outcomes import Cause, Done, Failed, NoOutput
+from providers.outcomes import Cause, Done, Failed, NoOutput
 from quotas.models import Alert
 from tests import working
 from tests.adapter_limits import RETENTION

@@ -13,7 +13,7 @@ from jobs.staff.actions import check
 from jobs.staff.actions.base import Decision
 from providers.calls import result_files
 from providers.calls.models import Call
-from providers.calls.outcomes import Artifact, Cause, Done, NoAnswer, Running
+from providers.outcomes import Artifact, Cause, Done, NoAnswer, Running
 from providers.wire.picture_files import Fetched
 from tests import working
 from tests.adapter_limits import RETENTION

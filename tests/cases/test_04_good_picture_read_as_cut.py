@@ -14,7 +14,7 @@ from PIL import Image, PngImagePlugin
 from jobs.core.models import Picture, Stage, UnreadResult
 from jobs.engine import incoming
 from providers.calls.models import Call
-from providers.calls.outcomes import Artifact, Done
+from providers.outcomes import Artifact, Done
 from providers.wire.picture_files import Cut, Fetched, Unreadable, open_upright, read_picture
 from tests import working
 from tests.providers.wire.test_download import read_inline

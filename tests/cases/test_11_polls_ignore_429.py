@@ -11,7 +11,7 @@ from django.utils import timezone
 from jobs.core.models import Job
 from jobs.processes.ticker import Ticker, tick_once_if_alone
 from providers.calls.models import Call, Gate
-from providers.calls.outcomes import Cause, NoAnswer, Running, Unknown
+from providers.outcomes import Cause, NoAnswer, Running, Unknown
 from providers.wire.retry_after import LONGEST
 from tests import working
 from tests.fakes import ACCOUNT, SPARE, made

@@ -26,7 +26,7 @@ from jobs.people.sign_in import bring_along
 from jobs.pictures import follow
 from jobs.processes import ticker
 from providers.calls.models import Call, CallResult
-from providers.calls.outcomes import Artifact, Done
+from providers.outcomes import Artifact, Done
 from quotas import accounts
 from quotas.ledger import Refused, reserve
 from quotas.models import Account, Attempt, Grant

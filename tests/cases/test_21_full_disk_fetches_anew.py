@@ -13,7 +13,7 @@ from jobs.core.models import Event, Picture, Stage
 from jobs.engine import incoming
 from jobs.pictures import saving, storing
 from providers.calls.models import Call
-from providers.calls.outcomes import Artifact, Done
+from providers.outcomes import Artifact, Done
 from providers.wire.picture_files import Fetched
 from quotas.models import Alert
 from tests import working

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config import checks_exposure, data_dir
+from config import data_dir
+from config.checks import exposure
 from tests.configured import read_settings
 from tests.site_process import Site
 
@@ -49,7 +50,7 @@ def test_a_folder_that_the_settings_make_is_closed(shared_folder):
 
 def warned(settings, folder: Path) -> list[str]:
     settings.DATA_DIR = folder
-    return [found.id for found in checks_exposure.check_data_dir()]
+    return [found.id for found in exposure.check_data_dir()]
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o750, 0o711, 0o701, 0o770, 0o777, 0o702])

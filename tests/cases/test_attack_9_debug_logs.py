@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from config import logs
 from jobs.alerts import alert_delivery
-from providers.calls.outcomes import Artifact
+from providers.outcomes import Artifact
 from providers.wire import download
 from quotas.alerts import open_alert
 from quotas.models import Alert, AlertKind

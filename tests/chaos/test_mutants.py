@@ -46,7 +46,7 @@ import django
 django.setup()
 from django.utils import timezone
 from providers.sandbox.hooks import Signer
-from providers.webhooks.verifiers import StandardWebhooks
+from providers.wire.verifiers import StandardWebhooks
 secret = "whsec_" + "c2VjcmV0" * 4
 headers = Signer("STANDARD", secret).headers("gen_1", b"{}", sent_at=time.time())
 print(StandardWebhooks(secret).verify(headers, b"{}", timezone.now()))

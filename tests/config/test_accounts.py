@@ -7,7 +7,8 @@ from decimal import Decimal
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config import checks, env
+from config import env
+from config.checks import setup
 from config.env import accounts
 
 PRICE = {"sandbox:test-picture": (Decimal("5.00"), "RUB")}
@@ -23,7 +24,7 @@ def capped(settings):
         sandbox = settings.PROVIDER_ACCOUNTS["sandbox"]
         capped = replace(sandbox, daily_cap=(Decimal(amount), currency))
         settings.PROVIDER_ACCOUNTS = settings.PROVIDER_ACCOUNTS | {"sandbox": capped}
-        return [message.id for message in checks.check_caps()]
+        return [message.id for message in setup.check_caps()]
 
     return cap
 
@@ -92,18 +93,18 @@ def test_a_cap_below_one_price_is_refused(capped):
 @pytest.mark.parametrize(("currency", "found"), [("RUB", []), ("USD", ["counterfoil.E012"])])
 def test_a_price_is_in_the_currency_that_the_provider_bills_in(settings, currency, found):
     settings.IMAGE_PRICES = {"polza:any/model": (Decimal("5.00"), currency)}
-    assert [message.id for message in checks.check_currencies()] == found
+    assert [message.id for message in setup.check_currencies()] == found
 
 
 def test_a_price_of_an_unknown_provider_is_no_matter(settings):
     settings.IMAGE_PRICES = {"nobody:model": (Decimal("5.00"), "USD")}
-    assert checks.check_currencies() == []
+    assert setup.check_currencies() == []
 
 
 def test_a_fallback_is_checked_as_an_offer_is(settings):
     settings.IMAGE_MODELS = ["sandbox:test-picture"]
     settings.IMAGE_FALLBACK = ["nobody:model", "polza:some/model"]
-    assert [message.id for message in checks.check_providers()] == [
+    assert [message.id for message in setup.check_providers()] == [
         "counterfoil.E004",
         "counterfoil.E005",
     ]

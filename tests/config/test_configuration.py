@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from config.env import reference
+from config import reference
 from config.env.definitions import DEFINITIONS
 from tests.configured import ROOT, read_settings
 

@@ -7,7 +7,8 @@ from decimal import Decimal
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config import checks, env
+from config import env
+from config.checks import setup
 from tests.configured import ROOT, read_settings
 
 
@@ -190,17 +191,17 @@ def ids(found) -> list[str]:
 def test_a_key_that_no_header_carries_is_refused(settings):
     polza = replace(settings.PROVIDER_ACCOUNTS["polza"], key="k\u00e9y")
     settings.PROVIDER_ACCOUNTS = settings.PROVIDER_ACCOUNTS | {"polza": polza}
-    assert ids(checks.check_providers()) == ["counterfoil.E007"]
+    assert ids(setup.check_providers()) == ["counterfoil.E007"]
 
 
 def test_a_call_is_not_given_up_before_it_is_in_doubt(settings):
     settings.LOST_RETENTION = settings.CALL_DEADLINE / 2
-    assert ids(checks.check_timing()) == ["counterfoil.E002"]
+    assert ids(setup.check_timing()) == ["counterfoil.E002"]
 
 
 def test_no_provider_keeps_results_for_less_than_it_takes_to_doubt(settings):
     settings.SANDBOX_RESULT_RETENTION = settings.CALL_DEADLINE / 2
-    assert ids(checks.check_timing()) == ["counterfoil.E002"]
+    assert ids(setup.check_timing()) == ["counterfoil.E002"]
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def _send_before_commit() -> None:
 
 def _fail_unknown() -> None:
     from jobs.engine import sending
-    from providers.calls.outcomes import Rejected, Unknown
+    from providers.outcomes import Rejected, Unknown
 
     submit = sending._submit
 

@@ -32,7 +32,7 @@ from jobs.staff.actions.check import run as check_now
 from jobs.staff.actions.give_back import run as give_back
 from jobs.staff.actions.resume_job import run as resume
 from providers.calls.models import Call
-from providers.calls.outcomes import Artifact, Done
+from providers.outcomes import Artifact, Done
 from quotas.accounts import account_named, ensure_saved
 from tests import rows, working
 from tests.quotas.contenders import NOW, run_together

@@ -28,7 +28,7 @@ from jobs.pictures.orders import PictureOrder, order_picture
 from providers.adapters.registry import Offer
 from providers.calls import ledger
 from providers.calls.models import Call
-from providers.calls.outcomes import Accepted, Cause, Listing, Run, Unknown
+from providers.outcomes import Accepted, Cause, Listing, Run, Unknown
 from quotas.accounts import account_named
 
 LOST = 24

@@ -6,7 +6,7 @@ from decimal import Decimal
 from providers.adapters.registry import Offer
 from providers.calls import ledger
 from providers.calls.models import Call
-from providers.calls.outcomes import (
+from providers.outcomes import (
     Accepted,
     Artifact,
     Cause,

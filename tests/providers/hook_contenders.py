@@ -15,7 +15,7 @@ from django.db import connection  # noqa: E402
 
 from providers.calls.models import Call, Hook  # noqa: E402
 from providers.webhooks import store as hooks  # noqa: E402
-from providers.webhooks.verifiers import WebhookNotice  # noqa: E402
+from providers.wire.verifiers import WebhookNotice  # noqa: E402
 from tests.providers.call_rows import call_in  # noqa: E402
 from tests.quotas.contenders import NOW, run_together  # noqa: E402
 

@@ -12,7 +12,7 @@ from providers.adapters.polza.adapter import Polza
 from providers.adapters.registry import Offer
 from providers.calls import ledger
 from providers.calls.models import Call, Restore
-from providers.calls.outcomes import (
+from providers.outcomes import (
     Accepted,
     Cause,
     Failed,

@@ -41,8 +41,8 @@ from jobs.staff.actions.reference_lookup import ReferenceLookup
 from jobs.staff.actions.tables import Table, end_stays, table_of_calls
 from providers.adapters.registry import result_retention
 from providers.calls.models import Call
-from providers.calls.outcomes import Accepted, can_be_asked_for
 from providers.calls.states import CallState
+from providers.outcomes import Accepted, can_be_asked_for
 
 PERMISSION = "jobs.attach_reference"
 

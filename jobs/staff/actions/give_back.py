@@ -26,8 +26,8 @@ from jobs.staff.actions.page import ActionPage, back_to_call, handle, requires
 from jobs.staff.actions.tables import estimate, moment, table_of_calls
 from jobs.words import wording
 from providers.calls.models import Call
-from providers.calls.reasons import Rule
 from providers.calls.states import EVIDENCE, CallState
+from providers.reasons import Rule
 from quotas.days import utc_day
 
 PERMISSION = "jobs.give_slot_back"

@@ -21,7 +21,7 @@ from providers import recovery
 from providers.adapters.registry import is_known
 from providers.adapters.run_queries import list_runs
 from providers.calls.models import Call
-from providers.calls.outcomes import (
+from providers.outcomes import (
     Cause,
     Done,
     Failed,
@@ -32,7 +32,7 @@ from providers.calls.outcomes import (
     Running,
     storable,
 )
-from providers.calls.reasons import Reason
+from providers.reasons import Reason
 
 MOST_SHOWN = 120
 

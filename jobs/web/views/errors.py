@@ -7,23 +7,20 @@ import logging
 import sys
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from jobs.core.outages import OUTAGES
 from jobs.database.integrity import is_damage
+from jobs.people.own_rows import NotHere
 from jobs.web.context import theme_of
 
 log = logging.getLogger(__name__)
 
 # SQLSTATE of PostgreSQL: a read-only transaction, a full disk.
 UNWRITABLE = ("25006", "53100")
-
-
-class NotHere(Http404):
-    """A 404 page that shows the sentence of this exception."""
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -10,9 +10,9 @@ from django.views.decorators.http import require_safe
 from jobs.core import heartbeats
 from jobs.core.models import Job, JobQuerySet
 from jobs.core.states import ENDS, OPEN, JobState
+from jobs.people.own_rows import own_jobs
 from jobs.web.htmx import wants_part
 from jobs.web.views.pages import polled_status, show
-from jobs.web.views.rows import own_jobs
 
 A_PAGE = 24
 

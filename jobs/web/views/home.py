@@ -6,10 +6,10 @@ from django.views.decorators.http import require_safe
 
 from jobs.core import heartbeats
 from jobs.core.states import ENDS
-from jobs.staff.first_run import missing_for
+from jobs.people.own_rows import own_jobs
+from jobs.web.first_run import missing_for
 from jobs.web.htmx import wants_part
 from jobs.web.views.pages import polled_status, show
-from jobs.web.views.rows import own_jobs
 
 IN_PROGRESS = 6
 LAST_RESULTS = 8

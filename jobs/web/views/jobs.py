@@ -10,10 +10,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from jobs import outcomes
 from jobs.core.models import Job
 from jobs.core.states import OPEN, JobState
+from jobs.people.own_rows import own_job
 from jobs.pictures import owner_actions
 from jobs.pictures.panels import actions_of, panel_of
 from jobs.web.views.pages import polled_status, see_other, show, tell
-from jobs.web.views.rows import own_job
 from jobs.words import wording
 
 

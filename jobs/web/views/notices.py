@@ -8,9 +8,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from jobs.notifications import notices
-from jobs.web.views.errors import NotHere
+from jobs.people.own_rows import NotHere, own_job
 from jobs.web.views.pages import see_other, tell
-from jobs.web.views.rows import own_job
 
 
 @require_POST

@@ -22,14 +22,13 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from jobs.core.models import Job, Picture
 from jobs.core.states import OPEN, JobState
+from jobs.people.own_rows import NotHere, neighbours_of, own_jobs, own_picture
 from jobs.pictures import media
 from jobs.pictures.forms import PictureForm, fresh_form, is_form_key
 from jobs.pictures.orders import NotRetried, new_form_key, order_picture
 from jobs.pictures.thumbnails import MEDIA_TYPE, thumbnail_of
 from jobs.web.htmx import wants_part
-from jobs.web.views.errors import NotHere
 from jobs.web.views.pages import see_other, show, tell
-from jobs.web.views.rows import neighbours_of, own_jobs, own_picture
 from jobs.words.sentences import not_let_in, refused_in_words
 from jobs.words.wording import MESSAGES
 from providers.wire.picture_files import TYPES

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from providers.adapters.base import Caps, PictureRequest, ignore_id
 from providers.adapters.polza import history
-from providers.calls.outcomes import (
+from providers.outcomes import (
     Accepted,
     Cause,
     Done,
@@ -35,12 +35,12 @@ from providers.calls.outcomes import (
     can_be_asked_for,
     reference_said,
 )
-from providers.calls.reasons import Reason
-from providers.webhooks.verifiers import Unsigned, WebhookNotice
+from providers.reasons import Reason
 from providers.wire.classify import OwnError, classify, unreadable
 from providers.wire.http import Answer, BearerAuth, Client, polling_client
 from providers.wire.results import read_output, says_something
 from providers.wire.retry_after import read_retry_after
+from providers.wire.verifiers import Unsigned, WebhookNotice
 
 log = logging.getLogger(__name__)
 

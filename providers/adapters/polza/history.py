@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from providers.calls.outcomes import (
+from providers.outcomes import (
     Cause,
     Listing,
     NoAnswer,
@@ -18,7 +18,7 @@ from providers.calls.outcomes import (
     RunList,
     reference_said,
 )
-from providers.calls.reasons import Reason, Rule
+from providers.reasons import Reason, Rule
 
 PAGE = 100
 MOST_PAGES = 50

@@ -2,7 +2,7 @@
 
 import pytest
 
-from config import checks
+from config.checks import setup
 from config.supervisor import preflight
 
 
@@ -17,7 +17,7 @@ from config.supervisor import preflight
 )
 def test_a_site_with_a_public_address_says_what_stands_before_it(settings, public_url, said, found):
     settings.PUBLIC_URL, settings.PROXIES_ARE_SAID = public_url, said
-    assert [message.id for message in checks.check_proxies()] == found
+    assert [message.id for message in setup.check_proxies()] == found
 
 
 def test_it_is_said_at_the_start_and_does_not_stop_it(settings, capsys):

@@ -21,7 +21,7 @@ from jobs.processes import tasks
 from jobs.processes.ticker import LOOK_AFTER, Ticker
 from providers.adapters.registry import Offer
 from providers.calls.models import Call, Gate
-from providers.calls.outcomes import Accepted, Cause, Failed, Rejected
+from providers.outcomes import Accepted, Cause, Failed, Rejected
 from providers.routing import gates
 from providers.routing.pool import Candidate
 from quotas.models import Alert, AlertKind

@@ -22,9 +22,9 @@ from jobs.engine.webhook_references import ConfirmedRun
 from jobs.ops import audit
 from jobs.processes.ticker import Ticker, follow_poll
 from providers.calls.models import Call
-from providers.calls.outcomes import Accepted, Cause, Failed, NoAnswer, Rejected, Running, Unknown
 from providers.calls.result_files import read_rows
 from providers.calls.states import CallState
+from providers.outcomes import Accepted, Cause, Failed, NoAnswer, Rejected, Running, Unknown
 from tests import working
 from tests.fakes import made
 

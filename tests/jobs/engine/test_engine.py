@@ -21,8 +21,8 @@ from jobs.ops import audit
 from jobs.pictures import follow, saving
 from jobs.processes.ticker import set_aside, wake_due
 from providers.calls.models import Call
-from providers.calls.outcomes import Accepted, Artifact, Cause, Done, Failed, Rejected, Unknown
 from providers.calls.states import CallState
+from providers.outcomes import Accepted, Artifact, Cause, Done, Failed, Rejected, Unknown
 from providers.wire import download
 from providers.wire.download import Fetched
 from tests import rows, working

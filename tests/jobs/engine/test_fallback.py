@@ -13,7 +13,7 @@ from jobs.pictures.panels import panel_of
 from jobs.processes.ticker import follow_poll
 from providers.calls import ledger
 from providers.calls.models import Call, Gate
-from providers.calls.outcomes import Accepted, Cause, Failed, NoAnswer, Rejected, Running, Unknown
+from providers.outcomes import Accepted, Cause, Failed, NoAnswer, Rejected, Running, Unknown
 from providers.routing import gates
 from quotas.models import Alert, AlertKind
 from tests import rows, working

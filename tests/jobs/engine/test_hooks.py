@@ -15,7 +15,7 @@ from jobs.engine import incoming, webhook_references
 from jobs.ops import audit
 from jobs.processes.ticker import Ticker
 from providers.calls.models import Call, Hook
-from providers.calls.outcomes import Accepted, Cause, Failed, NoAnswer, Rejected, Running, Unknown
+from providers.outcomes import Accepted, Cause, Failed, NoAnswer, Rejected, Running, Unknown
 from quotas.models import Alert
 from tests import working
 from tests.fakes import made

@@ -11,7 +11,7 @@ from jobs import outcomes
 from jobs.engine import incoming
 from jobs.ops import audit
 from providers.calls.models import Call
-from providers.calls.outcomes import Accepted, Cause, Done, Failed, Unknown
+from providers.outcomes import Accepted, Cause, Done, Failed, Unknown
 from providers.routing import gates
 from quotas.models import Alert, AlertKind
 from tests import rows, working

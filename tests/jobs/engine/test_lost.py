@@ -15,7 +15,7 @@ from jobs.pictures.panels import panel_of
 from jobs.processes.ticker import Ticker, tick_once_if_alone
 from providers.calls import ledger
 from providers.calls.models import Call, Gate
-from providers.calls.outcomes import Accepted, Cause, Listing, NoAnswer, Rejected, Run, Unknown
+from providers.outcomes import Accepted, Cause, Listing, NoAnswer, Rejected, Run, Unknown
 from providers.recovery import SKEW, WIDE
 from tests import working
 from tests.fakes import ACCOUNT, OFFER, made

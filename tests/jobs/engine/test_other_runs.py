@@ -12,9 +12,9 @@ from django.utils import timezone
 from jobs.alerts import watch
 from jobs.core.models import Job, StaffAction
 from providers.calls.models import Call
-from providers.calls.outcomes import Cause, Failed, Run, Unknown
+from providers.outcomes import Cause, Failed, Run, Unknown
 from providers.webhooks import store as hooks
-from providers.webhooks.verifiers import WebhookNotice
+from providers.wire.verifiers import WebhookNotice
 from quotas.models import Alert
 from tests import working
 from tests.fakes import ACCOUNT, OFFER, made

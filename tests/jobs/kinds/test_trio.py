@@ -17,7 +17,7 @@ from jobs.ops import audit, restores
 from providers.adapters import registry
 from providers.adapters.accounts import ProviderAccount
 from providers.calls.models import Call
-from providers.calls.outcomes import Accepted, Cause, Done, Failed, Rejected, Unknown
+from providers.outcomes import Accepted, Cause, Done, Failed, Rejected, Unknown
 from quotas.ledger import Refused
 from tests import working
 from tests.fakes import FakeProvider

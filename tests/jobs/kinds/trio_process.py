@@ -54,12 +54,12 @@ class Later:
     def submit(
         self, request: Request, *, send_by: datetime, note_id: Callable[[str], None] = ignore_id
     ):
-        from providers.calls.outcomes import Accepted
+        from providers.outcomes import Accepted
 
         return Accepted(f"{self.name}-{self.book.execute(request.work)}")
 
     def poll(self, reference: str, model: str):
-        from providers.calls.outcomes import Done, Report, Running
+        from providers.outcomes import Done, Report, Running
 
         self.polled[reference] = self.polled.get(reference, 0) + 1
         if self.polled[reference] < 2:
@@ -80,7 +80,7 @@ class AtOnce:
     def complete(
         self, request: Request, *, send_by: datetime, note_id: Callable[[str], None] = ignore_id
     ):
-        from providers.calls.outcomes import Done
+        from providers.outcomes import Done
 
         self.book.execute(request.work)
         return Done((), Decimal("1.00"))

@@ -14,7 +14,7 @@ from jobs.core.models import Event, Job, Picture, Stage
 from jobs.core.states import JobState
 from jobs.ops import audit
 from jobs.ops.audit import CHECKS, rules
-from providers.calls.outcomes import Accepted, Cause, Rejected, Unknown
+from providers.outcomes import Accepted, Cause, Rejected, Unknown
 from quotas import accounts
 from quotas.models import Account, Attempt
 from tests import rows, working

@@ -21,7 +21,7 @@ from jobs.pictures.panels import panel_of
 from jobs.processes import tasks
 from providers.calls import ledger, money
 from providers.calls.models import Call
-from providers.calls.outcomes import Accepted
+from providers.outcomes import Accepted
 from quotas.models import Attempt
 from tests import rows
 from tests.jobs.tidying import DAY, YEARS, fail_tasks, run, violations

@@ -14,7 +14,7 @@ from jobs.pictures import smoke
 from jobs.pictures.panels import panel_of
 from jobs.processes.ticker import follow_poll
 from providers.calls.models import Call, Restore
-from providers.calls.outcomes import Cause, Failed
+from providers.outcomes import Cause, Failed
 from quotas import alerts
 from quotas.models import Alert, AlertKind
 from tests import rows, working

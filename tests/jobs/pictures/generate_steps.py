@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from jobs.core.models import Job
 from jobs.engine import incoming
-from providers.calls.outcomes import Accepted
+from providers.outcomes import Accepted
 from tests import rows
 
 

@@ -17,7 +17,7 @@ from jobs.core.models import Heartbeat, Job
 from jobs.engine import incoming
 from jobs.management.commands import generate
 from jobs.pictures.orders import order_picture
-from providers.calls.outcomes import Cause, Failed, Rejected, Unknown
+from providers.outcomes import Cause, Failed, Rejected, Unknown
 from quotas import ledger
 from quotas.models import Account, Attempt
 from tests import rows

@@ -20,7 +20,7 @@ from jobs.pictures import follow, media, storing, unread
 from providers.adapters import run_queries
 from providers.calls import ledger
 from providers.calls.models import Call, CallResult
-from providers.calls.outcomes import Artifact, Done
+from providers.outcomes import Artifact, Done
 from tests import working
 from tests.fakes import made, png
 

@@ -18,7 +18,7 @@ from jobs.ops import audit
 from jobs.pictures import owner_actions, smoke
 from jobs.processes import tasks
 from providers.calls.models import SmokeTest
-from providers.calls.outcomes import Cause, Rejected, Unknown
+from providers.outcomes import Cause, Rejected, Unknown
 from providers.routing import gates
 from quotas import accounts
 from quotas.models import Account, Alert, AlertKind, Allowance

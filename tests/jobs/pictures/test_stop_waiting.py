@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from jobs import outcomes
 from jobs.pictures import owner_actions
-from providers.calls.outcomes import Cause, Failed, Rejected
+from providers.outcomes import Cause, Failed, Rejected
 from tests import rows
 from tests.jobs.conftest import text_of
 

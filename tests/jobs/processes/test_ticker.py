@@ -15,7 +15,7 @@ from jobs.engine import incoming
 from jobs.processes.ticker import Ticker, follow_poll, tick_once_if_alone, wake_due
 from providers.calls import ledger
 from providers.calls.models import Call
-from providers.calls.outcomes import Cause, Failed, NoAnswer, Running, Unknown
+from providers.outcomes import Cause, Failed, NoAnswer, Running, Unknown
 from tests import working
 from tests.adapter_limits import RETENTION
 from tests.fakes import made

@@ -8,7 +8,7 @@ import pytest
 
 from jobs.staff.dashboard import provider_health, smoke_tests
 from providers.calls.models import Gate, SmokeTest
-from providers.calls.outcomes import Accepted
+from providers.outcomes import Accepted
 from tests import rows
 from tests.jobs.conftest import text_of
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 from jobs.core.models import StaffAction
 from jobs.ops import audit
 from providers.calls.models import Call
-from providers.calls.outcomes import Cause, Failed, NoAnswer, Report, Run, Running
+from providers.outcomes import Cause, Failed, NoAnswer, Report, Run, Running
 from tests import rows
 from tests.fakes import OFFER, made
 from tests.jobs.conftest import text_of

@@ -17,9 +17,9 @@ from jobs.staff.actions.base import Decision, Refused
 from jobs.staff.actions.check import run as check_now
 from jobs.staff.actions.give_back import run as give_back
 from providers.calls.models import Call
-from providers.calls.outcomes import Accepted, Cause, Failed, Listing, Rejected, Run, Unknown
+from providers.outcomes import Accepted, Cause, Failed, Listing, Rejected, Run, Unknown
 from providers.webhooks import store as hooks
-from providers.webhooks.verifiers import WebhookNotice
+from providers.wire.verifiers import WebhookNotice
 from quotas.ledger import balance_of
 from tests import rows
 from tests.jobs.staff.conftest import HOUR, REASON

@@ -13,7 +13,7 @@ from jobs.core.models import Heartbeat, Job
 from jobs.pictures import panels
 from providers.calls.durations import Usual
 from providers.calls.models import Call
-from providers.calls.outcomes import Cause, Rejected
+from providers.outcomes import Cause, Rejected
 from tests import rows
 from tests.jobs.conftest import HTMX, text_of
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from jobs.words.steps import steps_of
-from providers.calls.outcomes import Accepted
+from providers.outcomes import Accepted
 from tests import rows
 
 pytestmark = pytest.mark.django_db

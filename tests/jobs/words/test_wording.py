@@ -12,7 +12,7 @@ from jobs.core.events import EventName
 from jobs.core.reasons import JobReason
 from jobs.core.states import JobState
 from jobs.words import wording
-from providers.calls.reasons import Reason
+from providers.reasons import Reason
 
 CODE = Path(jobs.__file__).parent
 STATIC = Path(jobs.__file__).parent.parent / "static"

@@ -22,7 +22,7 @@ from providers.adapters.polza.adapter import Polza
 from providers.adapters.registry import Offer
 from providers.calls import ledger
 from providers.calls.models import Call
-from providers.calls.outcomes import Artifact, Done, NoAnswer, Running
+from providers.outcomes import Artifact, Done, NoAnswer, Running
 from providers.webhooks import store
 from tests.fakes import FakeProvider
 

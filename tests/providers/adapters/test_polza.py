@@ -11,7 +11,7 @@ from providers.adapters.base import PictureRequest
 from providers.adapters.polza import adapter as polza_module
 from providers.adapters.polza.adapter import Polza
 from providers.adapters.sandbox import SandboxPolza
-from providers.calls.outcomes import (
+from providers.outcomes import (
     Artifact,
     Done,
     Failed,
@@ -21,7 +21,7 @@ from providers.calls.outcomes import (
     Running,
     Unknown,
 )
-from providers.webhooks.verifiers import Ed25519Jwks, StandardWebhooks, Unsigned, WebhookNotice
+from providers.wire.verifiers import Ed25519Jwks, StandardWebhooks, Unsigned, WebhookNotice
 from tests.adapter_limits import limit_polza
 
 URL = "https://s3.polza.test/f/1.png"

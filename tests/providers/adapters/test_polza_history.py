@@ -7,7 +7,7 @@ import pytest
 
 from providers.adapters.polza import history
 from providers.adapters.polza.adapter import Polza
-from providers.calls.outcomes import NoAnswer, Run
+from providers.outcomes import NoAnswer, Run
 
 SINCE = datetime(2026, 9, 21, 14, tzinfo=UTC)
 UNTIL = SINCE + timedelta(hours=1)

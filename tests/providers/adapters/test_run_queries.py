@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from providers.adapters import run_queries
-from providers.calls.outcomes import Listing, NoAnswer, Running
-from providers.calls.reasons import Rule
+from providers.outcomes import Listing, NoAnswer, Running
+from providers.reasons import Rule
 
 SINCE = datetime(2026, 9, 21, 14, 0, 0, 123456, tzinfo=UTC)
 UNTIL = SINCE + timedelta(hours=1)

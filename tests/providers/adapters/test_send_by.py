@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from urllib3.util import connection
 
-from providers.calls.outcomes import Accepted, Rejected
+from providers.outcomes import Accepted, Rejected
 
 CREATED = b'{"id": "gen_1"}'
 SOON = timedelta(seconds=0.3)

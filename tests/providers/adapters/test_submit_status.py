@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from providers.calls.outcomes import Rejected, Unknown
+from providers.outcomes import Rejected, Unknown
 from providers.wire.classify import OwnError, classify
 from providers.wire.http import Answer
 from tests.providers.scripted import answer_bytes

@@ -7,7 +7,7 @@ import socket
 import pytest
 import trustme
 
-from providers.calls.outcomes import Accepted, Rejected, Unknown
+from providers.outcomes import Accepted, Rejected, Unknown
 from tests.adapter_limits import limit_polza
 from tests.providers.scripted import answer_bytes
 

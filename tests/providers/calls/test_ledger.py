@@ -10,8 +10,8 @@ from providers.adapters.registry import Offer
 from providers.calls import ledger, result_files
 from providers.calls.ledger import record
 from providers.calls.models import Call
-from providers.calls.outcomes import Accepted, Artifact, Cause, Done, Failed
 from providers.calls.states import ENDS, LIVE, SOURCES, WALL, CallState
+from providers.outcomes import Accepted, Artifact, Cause, Done, Failed
 from tests.adapter_limits import ANSWER_TIMEOUT, RETENTION
 from tests.providers.call_rows import NEWS, OFFER, call_in, open_call
 

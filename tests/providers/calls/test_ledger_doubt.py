@@ -6,8 +6,8 @@ import pytest
 
 from providers.calls.ledger import record
 from providers.calls.models import Call
-from providers.calls.outcomes import Cause, Rejected, Unknown
 from providers.calls.states import ENDS
+from providers.outcomes import Cause, Rejected, Unknown
 from tests.providers.call_rows import NEWS, call_in, open_call
 
 pytestmark = pytest.mark.django_db

@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 from providers.adapters.registry import Offer
 from providers.calls import ledger
 from providers.calls.models import Call
-from providers.calls.outcomes import Accepted, Cause, Done, Failed, Outcome, Rejected, Unknown
+from providers.outcomes import Accepted, Cause, Done, Failed, Outcome, Rejected, Unknown
 
 OFFERS = (Offer("polza", "a"), Offer("sandbox", "b"))
 WALL = {"sending", "accepted", "unknown", "succeeded"}

@@ -6,7 +6,7 @@ import pytest
 
 from providers.calls import ledger
 from providers.calls.models import Call
-from providers.calls.outcomes import Accepted
+from providers.outcomes import Accepted
 from tests.providers.call_rows import NEWS, call_in, open_call
 
 pytestmark = pytest.mark.django_db

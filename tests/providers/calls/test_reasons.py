@@ -3,8 +3,8 @@
 import pytest
 
 from providers.calls.models import Call, Gate
-from providers.calls.outcomes import Cause, NoAnswer
-from providers.calls.reasons import Reason, Rule
+from providers.outcomes import Cause, NoAnswer
+from providers.reasons import Reason, Rule
 from providers.wire.classify import REASON_OF_STATUS, TABLE
 
 COLUMNS = {

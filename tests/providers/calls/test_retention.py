@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from providers.adapters import registry
 from providers.calls import ledger
-from providers.calls.outcomes import Accepted
+from providers.outcomes import Accepted
 from tests.fakes import OFFER
 
 pytestmark = pytest.mark.django_db

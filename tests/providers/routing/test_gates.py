@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from providers.adapters.registry import Offer
 from providers.calls import ledger, money
 from providers.calls.models import Call, Gate
-from providers.calls.outcomes import Accepted, Cause, Done, Failed, Rejected, Unknown, amount_said
+from providers.outcomes import Accepted, Cause, Done, Failed, Rejected, Unknown, amount_said
 from providers.routing import gates
 from providers.routing.gates import Closed, Shift
 from providers.routing.pool import Candidate

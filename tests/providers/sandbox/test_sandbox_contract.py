@@ -9,7 +9,7 @@ import pytest
 
 from providers.adapters.base import PictureRequest
 from providers.adapters.sandbox import SandboxPolza
-from providers.calls.outcomes import (
+from providers.outcomes import (
     Accepted,
     Done,
     Failed,

@@ -17,7 +17,7 @@ from providers.calls import ledger
 from providers.calls.models import Call, Hook
 from providers.sandbox.hooks import Signer
 from providers.webhooks import store as hooks
-from providers.webhooks.verifiers import WebhookNotice
+from providers.wire.verifiers import WebhookNotice
 from tests.databases import ROOT
 from tests.providers.call_rows import call_in, open_call
 

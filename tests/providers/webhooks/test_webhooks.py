@@ -13,8 +13,8 @@ from requests.structures import CaseInsensitiveDict
 from standardwebhooks import Webhook
 
 from providers.sandbox.hooks import Signer
-from providers.webhooks import verifiers
-from providers.webhooks.verifiers import (
+from providers.wire import verifiers
+from providers.wire.verifiers import (
     Ed25519Jwks,
     StandardWebhooks,
     Unsigned,

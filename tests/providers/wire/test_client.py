@@ -9,7 +9,7 @@ from urllib3 import PoolManager
 
 from providers.adapters.polza.adapter import Polza
 from providers.adapters.sandbox import SandboxPolza
-from providers.calls.outcomes import Accepted, NoAnswer, Rejected, Running, Unknown
+from providers.outcomes import Accepted, NoAnswer, Rejected, Running, Unknown
 from providers.wire.http import Client, NotSent
 from tests.adapter_limits import limit_polza
 

@@ -10,8 +10,8 @@ import zlib
 import pytest
 from PIL import Image
 
-from providers.calls.outcomes import Artifact
 from providers.calls.result_files import decode_inline
+from providers.outcomes import Artifact
 from providers.wire.download import NotFetched, Refused, fetch, read_kept
 from providers.wire.picture_files import Fetched, Unreadable
 from tests.providers.scripted import answer_bytes

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from providers.calls.outcomes import Artifact
+from providers.outcomes import Artifact
 from providers.wire.download import Fetched, NotFetched, Refused, fetch
 from tests.providers.wire.test_download import PNG
 

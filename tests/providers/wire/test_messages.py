@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from providers.adapters import run_queries
-from providers.calls.outcomes import Accepted, Artifact, Listing, NoAnswer, Running, Unknown
+from providers.outcomes import Accepted, Artifact, Listing, NoAnswer, Running, Unknown
 from providers.wire import framing, http
 from providers.wire.download import Fetched, fetch
 from providers.wire.framing import parse

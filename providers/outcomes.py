@@ -15,7 +15,7 @@ from datetime import datetime
 from decimal import ROUND_UP, Decimal, InvalidOperation
 from typing import Any, Literal
 
-from providers.calls.reasons import Reason, Rule
+from providers.reasons import Reason, Rule
 
 LEAST_AMOUNT = Decimal("0.00000001")
 """The columns of the ledger keep eight decimal places."""

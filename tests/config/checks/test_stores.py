@@ -3,7 +3,7 @@
 import pytest
 import trustme
 
-from config import checks, checks_stores
+from config.checks import setup, stores
 from config.env.accounts import read_more
 
 
@@ -15,13 +15,13 @@ def ids(found) -> list[str]:
 def test_a_bundle_without_certificates_is_refused(settings, tmp_path, content):
     (tmp_path / "bundle.pem").write_text(content)
     settings.PROVIDER_CA_BUNDLE = str(tmp_path / "bundle.pem")
-    assert ids(checks_stores.check_certificates()) == ["counterfoil.E014"]
+    assert ids(stores.check_certificates()) == ["counterfoil.E014"]
 
 
 def test_a_bundle_of_certificates_is_accepted(settings, tmp_path):
     trustme.CA().cert_pem.write_to_path(str(tmp_path / "bundle.pem"))
     settings.PROVIDER_CA_BUNDLE = str(tmp_path / "bundle.pem")
-    assert checks_stores.check_certificates() == []
+    assert stores.check_certificates() == []
 
 
 @pytest.mark.parametrize(
@@ -36,13 +36,13 @@ def test_a_bundle_of_certificates_is_accepted(settings, tmp_path):
 )
 def test_an_option_that_redis_does_not_know_is_refused(settings, url, found):
     settings.REDIS_URL = url
-    assert ids(checks_stores.check_redis_url()) == found
+    assert ids(stores.check_redis_url()) == found
 
 
 @pytest.mark.parametrize(("user", "word"), [("site", ""), ("", "word")])
 def test_half_a_login_for_mail_is_refused(settings, user, word):
     settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = user, word
-    assert ids(checks_stores.check_mail()) == ["counterfoil.E017"]
+    assert ids(stores.check_mail()) == ["counterfoil.E017"]
 
 
 def test_a_key_with_a_blank_in_it_is_refused(settings):
@@ -51,7 +51,7 @@ def test_a_key_with_a_blank_in_it_is_refused(settings):
         ["second=polza"], settings.PROVIDER_ACCOUNTS
     )
     object.__setattr__(settings.PROVIDER_ACCOUNTS["second"], "key", "Bearer hunter2")
-    [found] = checks.check_providers()
+    [found] = setup.check_providers()
     assert found.id == "counterfoil.E007"
     assert "hunter2" not in found.msg
 

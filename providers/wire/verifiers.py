@@ -22,7 +22,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from providers.calls.outcomes import can_be_asked_for
+from providers.outcomes import can_be_asked_for
 from providers.wire.http import Answer, Client
 
 WINDOW = timedelta(seconds=300)

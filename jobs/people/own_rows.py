@@ -3,11 +3,14 @@
 import uuid
 
 from django.db.models import Q
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.utils.translation import gettext as _
 
 from jobs.core.models import Job, JobQuerySet, Picture
-from jobs.web.views.errors import NotHere
+
+
+class NotHere(Http404):
+    """A 404 page that shows the sentence of this exception."""
 
 
 def own_jobs(request: HttpRequest) -> JobQuerySet:

@@ -5,7 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from config import checks_exposure, env
+from config import env
+from config.checks import exposure
 from config.env import dotenv
 
 
@@ -29,9 +30,9 @@ def ids(found) -> list[str]:
 )
 def test_debug_is_for_this_machine_alone(settings, public_url, host, found):
     settings.DEBUG, settings.PUBLIC_URL, settings.HOST = True, public_url, host
-    assert ids(checks_exposure.check_debug()) == found
+    assert ids(exposure.check_debug()) == found
     settings.DEBUG = False
-    assert checks_exposure.check_debug() == []
+    assert exposure.check_debug() == []
 
 
 @pytest.mark.parametrize(
@@ -39,12 +40,12 @@ def test_debug_is_for_this_machine_alone(settings, public_url, host, found):
 )
 def test_a_key_that_can_be_guessed_is_warned_of(settings, key):
     settings.SECRET_KEY = key
-    assert ids(checks_exposure.check_secret_key()) == ["counterfoil.W004"]
+    assert ids(exposure.check_secret_key()) == ["counterfoil.W004"]
 
 
 def test_a_random_key_is_not_warned_of(settings):
     settings.SECRET_KEY = "9f86d081884c7d659a2feaa0c55ad015"
-    assert checks_exposure.check_secret_key() == []
+    assert exposure.check_secret_key() == []
 
 
 def offer(settings, *, adapter: str = "polza", cap=None) -> None:
@@ -59,7 +60,7 @@ def offer(settings, *, adapter: str = "polza", cap=None) -> None:
 
 def test_a_priced_model_without_a_cap_is_warned_of_once_an_account(settings):
     offer(settings)
-    [found] = checks_exposure.check_spending()
+    [found] = exposure.check_spending()
     assert found.id == "counterfoil.W006"
     assert "second:a costs 5 RUB" in found.msg
     assert "SECOND_DAILY_CAP" in found.msg
@@ -70,7 +71,7 @@ def test_a_priced_model_without_a_cap_is_warned_of_once_an_account(settings):
 )
 def test_a_capped_account_and_the_sandbox_are_not_warned_of(settings, changes):
     offer(settings, **changes)
-    assert checks_exposure.check_spending() == []
+    assert exposure.check_spending() == []
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ def test_a_capped_account_and_the_sandbox_are_not_warned_of(settings, changes):
 )
 def test_a_site_that_others_cannot_address_is_warned_of(settings, host, public_url, found):
     settings.HOST, settings.PUBLIC_URL = host, public_url
-    assert ids(checks_exposure.check_host()) == found
+    assert ids(exposure.check_host()) == found
 
 
 @pytest.mark.parametrize(
@@ -104,5 +105,5 @@ def test_a_mistyped_name_in_dotenv_is_warned_of(monkeypatch, tmp_path, name, ask
     monkeypatch.setenv(name, "set before, so that it goes again")
     (tmp_path / ".env").write_text(f"{name}=x\nPUBLIC_URL=")
     env.load_dotenv(tmp_path / ".env")
-    found = checks_exposure.check_dotenv()
+    found = exposure.check_dotenv()
     assert [message.hint for message in found] == ([f"Is it {asked}?"] if asked else [])
