@@ -6,11 +6,12 @@ from collections.abc import AsyncIterator
 
 from asgiref.sync import sync_to_async
 from django.db import connections
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
 from jobs.live.hub import Hub, hub
 from jobs.people.own_rows import own_job
+from jobs.people.requests import SiteRequest
 from jobs.people.session_cache import SessionStamp, session_stamp
 
 COMMENT_EVERY = 15.0
@@ -25,7 +26,7 @@ def close(why: str) -> bytes:
 
 
 @require_GET
-async def job_stream(request: HttpRequest, job_id: uuid.UUID) -> HttpResponseBase:
+async def job_stream(request: SiteRequest, job_id: uuid.UUID) -> HttpResponseBase:
     """404 for another person's job, like its page. When no more streams are available, the page
     polls instead."""
     here = hub()
@@ -40,7 +41,7 @@ async def job_stream(request: HttpRequest, job_id: uuid.UUID) -> HttpResponseBas
     return response
 
 
-def _viewer(request: HttpRequest, job_id: uuid.UUID) -> tuple[int, SessionStamp | None]:
+def _viewer(request: SiteRequest, job_id: uuid.UUID) -> tuple[int, SessionStamp | None]:
     """The account that owns the job, and the session that the viewer is its owner by."""
     try:
         return own_job(request, job_id).account_id, session_stamp(request)

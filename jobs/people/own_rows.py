@@ -3,28 +3,29 @@
 import uuid
 
 from django.db.models import Q
-from django.http import Http404, HttpRequest
+from django.http import Http404
 from django.utils.translation import gettext as _
 
 from jobs.core.models import Job, JobQuerySet, Picture
+from jobs.people.requests import SiteRequest
 
 
 class NotHere(Http404):
     """A 404 page that shows the sentence of this exception."""
 
 
-def own_jobs(request: HttpRequest) -> JobQuerySet:
-    return Job.objects.of(request.account)  # type: ignore[attr-defined]
+def own_jobs(request: SiteRequest) -> JobQuerySet:
+    return Job.objects.of(request.account)
 
 
-def own_job(request: HttpRequest, job_id: uuid.UUID) -> Job:
+def own_job(request: SiteRequest, job_id: uuid.UUID) -> Job:
     job = own_jobs(request).select_related("attempt").filter(pk=job_id).first()
     if job is None:
         raise NotHere(_("This job does not exist, or you do not have access to it."))
     return job
 
 
-def own_picture(request: HttpRequest, picture_id: uuid.UUID) -> Picture:
+def own_picture(request: SiteRequest, picture_id: uuid.UUID) -> Picture:
     mine = Picture.objects.filter(job__in=own_jobs(request)).select_related("job", "call")
     picture = mine.filter(pk=picture_id).first()
     if picture is None:
@@ -32,7 +33,7 @@ def own_picture(request: HttpRequest, picture_id: uuid.UUID) -> Picture:
     return picture
 
 
-def neighbours_of(request: HttpRequest, picture: Picture) -> tuple[Picture | None, Picture | None]:
+def neighbours_of(request: SiteRequest, picture: Picture) -> tuple[Picture | None, Picture | None]:
     """The next newer and the next older picture, in the order of the gallery."""
     mine = Picture.objects.filter(job__in=own_jobs(request))
     at, pk = picture.job.created_at, picture.job_id

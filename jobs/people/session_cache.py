@@ -16,7 +16,6 @@ from django.conf import settings
 from django.contrib import auth
 from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.sessions.models import Session
-from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve
 from django.utils import timezone
@@ -25,6 +24,7 @@ from django.utils.crypto import constant_time_compare
 from django.utils.functional import SimpleLazyObject
 
 from jobs.people import snapshots
+from jobs.people.requests import SiteRequest
 from jobs.people.snapshots import ACTED_COOKIE, ACTED_LASTS, COOKIE, Snapshot
 from quotas.models import Account
 
@@ -61,7 +61,7 @@ class SessionStamp:
 class RequestUser:
     """The user of one request, read on first use."""
 
-    def __init__(self, request: HttpRequest) -> None:
+    def __init__(self, request: SiteRequest) -> None:
         self.request = request
         self.asked: object = SimpleLazyObject(self.user)
         self.snapshot: Snapshot | None = None
@@ -92,10 +92,10 @@ class RequestUser:
         return bool(self.read_at) or self.is_replaced
 
 
-def session_cache(get_response: Callable[[HttpRequest], HttpResponseBase]):
-    def middleware(request: HttpRequest) -> HttpResponseBase:
+def session_cache(get_response: Callable[[SiteRequest], HttpResponseBase]):
+    def middleware(request: SiteRequest) -> HttpResponseBase:
         known = RequestUser(request)
-        request.session_user = known  # type: ignore[attr-defined]
+        request.session_user = known
         request.user = known.asked  # type: ignore[assignment]
         response = get_response(request)
         if known.snapshot:
@@ -110,12 +110,12 @@ def session_cache(get_response: Callable[[HttpRequest], HttpResponseBase]):
     return middleware
 
 
-def may_trust(request: HttpRequest) -> bool:
+def may_trust(request: SiteRequest) -> bool:
     """Also for a URL without a view: its 404 page shows a name and nothing else."""
     return request.method in LOOKS and _name_of(request) in ("", *TRUSTING)
 
 
-def _name_of(request: HttpRequest) -> str:
+def _name_of(request: SiteRequest) -> str:
     """The view name with its namespace; empty where no view matches. May run before the request is
     resolved."""
     try:
@@ -124,10 +124,10 @@ def _name_of(request: HttpRequest) -> str:
         return ""
 
 
-def session_stamp(request: HttpRequest) -> SessionStamp:
-    known = request.session_user  # type: ignore[attr-defined]
+def session_stamp(request: SiteRequest) -> SessionStamp:
+    known = request.session_user
     if not request.user.is_authenticated:
-        return SessionStamp("", snapshots.millis(timezone.now()), request.visitor)  # type: ignore[attr-defined]
+        return SessionStamp("", snapshots.millis(timezone.now()), request.visitor)
     read_at = known.snapshot.read_at if known.snapshot else known.read_at
     return SessionStamp(request.session.session_key or "", read_at)
 
@@ -158,7 +158,7 @@ def _is_still(content: dict[str, str], users: dict[str, User]) -> bool:
     return any(constant_time_compare(told, known) for known in hashes)
 
 
-def _note_act(request: HttpRequest, response: HttpResponseBase) -> None:
+def _note_act(request: SiteRequest, response: HttpResponseBase) -> None:
     if settings.SESSION_COOKIE_NAME in request.COOKIES or request.session.session_key:
         at = snapshots.millis(timezone.now())
         _set(response, ACTED_COOKIE, str(at), int(ACTED_LASTS.total_seconds()))

@@ -1,9 +1,9 @@
 """What every page's frame needs. The balance is read when a template first asks for it: a page
 without the quota pays no query."""
 
-from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
+from jobs.people.requests import SiteRequest
 from jobs.words.quota import quota_of
 from providers.adapters.registry import has_key, is_sandbox, offers
 
@@ -11,16 +11,16 @@ THEME_COOKIE = "theme"
 THEMES = ("light", "dark")
 
 
-def site(request: HttpRequest) -> dict[str, object]:
+def site(request: SiteRequest) -> dict[str, object]:
     return {
-        "quota": SimpleLazyObject(lambda: quota_of(request.account)),  # type: ignore[attr-defined]
+        "quota": SimpleLazyObject(lambda: quota_of(request.account)),
         "makes_test_pictures": makes_test_pictures(),
         "theme": theme_of(request),
         "has_provider_key": has_key(),
     }
 
 
-def theme_of(request: HttpRequest) -> str:
+def theme_of(request: SiteRequest) -> str:
     """The empty string where the device decides."""
     chosen = request.COOKIES.get(THEME_COOKIE, "")
     return chosen if chosen in THEMES else ""

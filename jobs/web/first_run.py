@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
+from jobs.people.requests import SiteRequest
 from providers.adapters.registry import has_key, list_key_settings, offers
 
 LOOPBACK = {"127.0.0.1", "::1"}
@@ -18,7 +18,7 @@ LOCAL_NAMES = {"localhost", "127.0.0.1", "::1"}
 FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
 
 
-def missing_for(request: HttpRequest) -> list[str]:
+def missing_for(request: SiteRequest) -> list[str]:
     """At most one query, and none for strangers nor for staff."""
     user = request.user
     is_staff = user.is_authenticated and user.is_staff
@@ -45,7 +45,7 @@ def missing_for(request: HttpRequest) -> list[str]:
     return says
 
 
-def _is_at_the_machine(request: HttpRequest) -> bool:
+def _is_at_the_machine(request: SiteRequest) -> bool:
     """A proxy on this machine speaks from loopback too: it forwards, or keeps the public name, or
     needs PUBLIC_URL to be set before any form can be sent through it."""
     public = settings.PUBLIC_URL or "//localhost"

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.core.exceptions import BadRequest, SuspiciousOperation
-from django.http import HttpRequest
 from django.http.multipartparser import MultiPartParserError
 from django.http.request import UnreadablePostError
 from django.urls import Resolver404, ResolverMatch, resolve
 
+from jobs.people.requests import SiteRequest
 from jobs.people.snapshots import account_key_of
 from jobs.people.visitors import known_visitor
 from jobs.web.htmx import wants_part
@@ -93,13 +93,13 @@ POSTED = {
 }
 
 
-def endpoint_of(request: HttpRequest) -> str:
+def endpoint_of(request: SiteRequest) -> str:
     """The view name of the requested URL, with its namespace; empty where no view matches."""
     match = _match_of(request)
     return match.view_name if match else ""
 
 
-def windows_of(request: HttpRequest) -> Iterator[Window]:
+def windows_of(request: SiteRequest) -> Iterator[Window]:
     endpoint = endpoint_of(request)
     if endpoint in UNLIMITED:
         return
@@ -113,14 +113,14 @@ def windows_of(request: HttpRequest) -> Iterator[Window]:
         yield from _window_of_name(request)
 
 
-def _match_of(request: HttpRequest) -> ResolverMatch | None:
+def _match_of(request: SiteRequest) -> ResolverMatch | None:
     try:
         return resolve(request.path_info)
     except Resolver404:
         return None
 
 
-def _limits_of(request: HttpRequest, endpoint: str) -> Iterator[Limit]:
+def _limits_of(request: SiteRequest, endpoint: str) -> Iterator[Limit]:
     if request.method == "POST" and endpoint in POSTED:
         yield POSTED[endpoint]
     is_poll = endpoint in POLLED and request.method in ("GET", "HEAD") and wants_part(request)
@@ -138,13 +138,13 @@ def _counts_network(limit: Limit, person: str | None) -> bool:
     return not (person and limit.fresh_cookie_helps)
 
 
-def _person_of(request: HttpRequest) -> str | None:
+def _person_of(request: SiteRequest) -> str | None:
     user = account_key_of(request)
     visitor = None if user else known_visitor(request)
     return f"user {user}" if user else f"visitor {visitor}" if visitor else None
 
 
-def _window_of_name(request: HttpRequest) -> Iterator[Window]:
+def _window_of_name(request: SiteRequest) -> Iterator[Window]:
     """Normalise the name as the sign-in form does (strip blanks), and ignore its case."""
     try:
         name = request.POST.get("username", "").strip()

@@ -3,10 +3,11 @@ wished so."""
 
 from django.contrib import admin
 from django.contrib.auth.decorators import permission_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from jobs.people.requests import SiteRequest
 from jobs.staff.dashboard.dashboard import board_at, use_at
 from jobs.web.htmx import wants_part
 from jobs.web.views.pages import show
@@ -17,7 +18,7 @@ EVERY = 15
 
 
 @permission_required(VIEW, raise_exception=True)
-def board(request: HttpRequest) -> HttpResponse:
+def board(request: SiteRequest) -> HttpResponse:
     now = timezone.now()
     context: dict[str, object] = {
         "board": board_at(now),

@@ -7,10 +7,11 @@ from typing import Any
 from django.contrib import admin
 from django.core.exceptions import BadRequest, FieldDoesNotExist
 from django.db import DataError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.urls import path
 from django.utils.translation import gettext_lazy as _
 
+from jobs.people.requests import SiteRequest
 from jobs.staff.actions import provider_gate
 from jobs.staff.views import dashboard
 from jobs.web.htmx import wants_part
@@ -43,7 +44,7 @@ class StaffSite(admin.AdminSite):
         a NUL, a year beyond the calendar, a number beyond its column, a field without a name."""
         guarded = super().admin_view(view, cacheable)
 
-        def read(request: HttpRequest, *place: Any, **named: Any) -> HttpResponse:
+        def read(request: SiteRequest, *place: Any, **named: Any) -> HttpResponse:
             if any("\0" in said for said in _values_of(request)):
                 raise BadRequest("NUL in the address")
             try:
@@ -59,7 +60,7 @@ class StaffSite(admin.AdminSite):
         """A board that refreshes itself is not to swap the sign-in page into its own place."""
         guarded = self.admin_view(view)
 
-        def look(request: HttpRequest) -> HttpResponse:
+        def look(request: SiteRequest) -> HttpResponse:
             if wants_part(request) and not self.has_permission(request):
                 return HttpResponse(headers={"HX-Refresh": "true"})
             return guarded(request)
@@ -67,5 +68,5 @@ class StaffSite(admin.AdminSite):
         return look
 
 
-def _values_of(request: HttpRequest) -> Iterable[str]:
+def _values_of(request: SiteRequest) -> Iterable[str]:
     return chain.from_iterable(values for _name, values in request.GET.lists())

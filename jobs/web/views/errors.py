@@ -7,7 +7,7 @@ import logging
 import sys
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from jobs.core.outages import OUTAGES
 from jobs.database.integrity import is_damage
 from jobs.people.own_rows import NotHere
+from jobs.people.requests import SiteRequest
 from jobs.web.context import theme_of
 
 log = logging.getLogger(__name__)
@@ -23,12 +24,12 @@ log = logging.getLogger(__name__)
 UNWRITABLE = ("25006", "53100")
 
 
-def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+def bad_request(request: SiteRequest, exception: Exception) -> HttpResponse:
     says = _("Your browser sent something that this site cannot read.")
     return _page(request, 400, _("Your request was not understood"), says)
 
 
-def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+def forbidden(request: SiteRequest, exception: Exception) -> HttpResponse:
     return _page(
         request,
         403,
@@ -37,14 +38,14 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     )
 
 
-def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+def not_found(request: SiteRequest, exception: Exception) -> HttpResponse:
     says = _("This page does not exist, or you do not have access to it.")
     if isinstance(exception, NotHere):
         says = str(exception)
     return _page(request, 404, _("Page not found"), says)
 
 
-def broken(request: HttpRequest) -> HttpResponse:
+def broken(request: SiteRequest) -> HttpResponse:
     """The last resort. A database outage tells the reader what to do. For any other error the page
     only confirms that it was logged."""
     error = sys.exc_info()[1]
@@ -86,5 +87,5 @@ def _outage(error: BaseException | None) -> str:
     return _("We cannot reach our database right now. Try again in a minute.")
 
 
-def _page(request: HttpRequest, status: int, title: str, says: str) -> HttpResponse:
+def _page(request: SiteRequest, status: int, title: str, says: str) -> HttpResponse:
     return render(request, "error.html", {"title": title, "says": says}, status=status)

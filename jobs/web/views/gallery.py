@@ -2,7 +2,7 @@
 
 import uuid
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
@@ -11,6 +11,7 @@ from jobs.core import heartbeats
 from jobs.core.models import Job, JobQuerySet
 from jobs.core.states import ENDS, OPEN, JobState
 from jobs.people.own_rows import own_jobs
+from jobs.people.requests import SiteRequest
 from jobs.web.htmx import wants_part
 from jobs.web.views.pages import polled_status, show
 
@@ -25,7 +26,7 @@ FILTERS = {
 
 
 @require_safe
-def gallery(request: HttpRequest) -> HttpResponse:
+def gallery(request: SiteRequest) -> HttpResponse:
     if wants_part(request) and "tiles" in request.GET:
         return _open_tiles(request)
     chosen = request.GET.get("show", "all")
@@ -47,7 +48,7 @@ def gallery(request: HttpRequest) -> HttpResponse:
     return show(request, "gallery.html", part="_gallery_more.html", context=context)
 
 
-def _open_tiles(request: HttpRequest) -> HttpResponse:
+def _open_tiles(request: SiteRequest) -> HttpResponse:
     """The tiles that were in progress when the page was made, as they are now."""
     asked = _ids(request.GET["tiles"])
     jobs = list(_newest(request).filter(pk__in=asked))
@@ -58,12 +59,12 @@ def _open_tiles(request: HttpRequest) -> HttpResponse:
     return show(request, part, part=part, context=context, status=status)
 
 
-def _ended(request: HttpRequest, chosen: str, page: int) -> tuple[list[Job], bool]:
+def _ended(request: SiteRequest, chosen: str, page: int) -> tuple[list[Job], bool]:
     states = FILTERS[chosen][1]
     return _cut(_newest(request).filter(state__in=sorted(states)), page) if states else ([], False)
 
 
-def _in_progress(request: HttpRequest, chosen: str, page: int) -> tuple[list[Job], bool]:
+def _in_progress(request: SiteRequest, chosen: str, page: int) -> tuple[list[Job], bool]:
     """All above the first page of the gallery; one page at a time under their own filter."""
     is_shown = chosen == "open" or (chosen == "all" and page == 1)
     return _cut(_newest(request).open(), page) if is_shown else ([], False)
@@ -76,11 +77,11 @@ def _cut(jobs: JobQuerySet, page: int) -> tuple[list[Job], bool]:
     return found[:A_PAGE], len(found) > A_PAGE
 
 
-def _newest(request: HttpRequest) -> JobQuerySet:
+def _newest(request: SiteRequest) -> JobQuerySet:
     return own_jobs(request).kept().order_by("-created_at", "pk").prefetch_related("pictures")
 
 
-def _page_number(request: HttpRequest) -> int:
+def _page_number(request: SiteRequest) -> int:
     number = request.GET.get("page", "1")
     is_number = number.isascii() and number.isdecimal() and len(number) < 6
     return max(1, int(number)) if is_number else 1

@@ -1,12 +1,13 @@
 """The first page: today's quota, what is in progress, the last results."""
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from jobs.core import heartbeats
 from jobs.core.states import ENDS
 from jobs.people.own_rows import own_jobs
+from jobs.people.requests import SiteRequest
 from jobs.web.first_run import missing_for
 from jobs.web.htmx import wants_part
 from jobs.web.views.pages import polled_status, show
@@ -16,7 +17,7 @@ LAST_RESULTS = 8
 
 
 @require_safe
-def home(request: HttpRequest) -> HttpResponse:
+def home(request: SiteRequest) -> HttpResponse:
     newest = own_jobs(request).kept().order_by("-created_at", "pk")
     in_progress = list(newest.open()[:IN_PROGRESS])
     ended = newest.filter(state__in=sorted(ENDS)).prefetch_related("pictures")

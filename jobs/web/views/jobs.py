@@ -3,7 +3,7 @@
 import uuid
 from datetime import datetime
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -11,6 +11,7 @@ from jobs import outcomes
 from jobs.core.models import Job
 from jobs.core.states import OPEN, JobState
 from jobs.people.own_rows import own_job
+from jobs.people.requests import SiteRequest
 from jobs.pictures import owner_actions
 from jobs.pictures.panels import actions_of, panel_of
 from jobs.web.views.pages import polled_status, see_other, show, tell
@@ -18,7 +19,7 @@ from jobs.words import wording
 
 
 @require_safe
-def job_page(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+def job_page(request: SiteRequest, job_id: uuid.UUID) -> HttpResponse:
     job = own_job(request, job_id)
     context = {**panel_of(job), "has_news": request.GET.get("seen") != str(job.version)}
     status = polled_status(request, goes_on=job.state in OPEN)
@@ -26,7 +27,7 @@ def job_page(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
 
 
 @require_POST
-def cancel_job(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+def cancel_job(request: SiteRequest, job_id: uuid.UUID) -> HttpResponse:
     job = own_job(request, job_id)
     if not outcomes.cancel(job.pk, timezone.now()):
         tell(request, _why_not_cancelled(job))
@@ -34,7 +35,7 @@ def cancel_job(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def stop_waiting(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+def stop_waiting(request: SiteRequest, job_id: uuid.UUID) -> HttpResponse:
     """A request that went back to the queue meanwhile is cancelled: that frees the slot."""
     job = own_job(request, job_id)
     if request.method == "POST":
@@ -45,7 +46,7 @@ def stop_waiting(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def delete_result(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+def delete_result(request: SiteRequest, job_id: uuid.UUID) -> HttpResponse:
     job = own_job(request, job_id)
     if request.method == "POST":
         if not owner_actions.delete_result(job.pk, timezone.now()):
@@ -62,7 +63,7 @@ def _stop(job_id: uuid.UUID, now: datetime) -> bool:
     return any(wish(job_id, now) for wish in wishes_in_turn)
 
 
-def _confirm(request: HttpRequest, job: Job, action: str) -> HttpResponse:
+def _confirm(request: SiteRequest, job: Job, action: str) -> HttpResponse:
     """Ask first. Without a script this is a page; with one its form is shown as a dialog."""
     if action not in actions_of(job):
         return _to_job(job)

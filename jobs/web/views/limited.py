@@ -7,12 +7,13 @@ with a button that repeats it.
 
 import math
 
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from jobs.people.requests import SiteRequest
 from jobs.pictures.forms import PictureForm
 from jobs.web.htmx import wants_part
 from jobs.web.limits import UNREADABLE, endpoint_of
@@ -26,18 +27,18 @@ BUSY_SECONDS = 5
 SECRET = ("password", "secret", "token", "code")
 
 
-def limited_page(request: HttpRequest, limited: Limited) -> HttpResponse:
+def limited_page(request: SiteRequest, limited: Limited) -> HttpResponse:
     _drop_unreadable(request)
     return _dated(_page(request, limited_in_words(limited.seconds)), limited.seconds)
 
 
-def bare_limited_page(request: HttpRequest, limited: Limited) -> HttpResponse:
+def bare_limited_page(request: SiteRequest, limited: Limited) -> HttpResponse:
     """Shows no input: the request has not been verified as one of our forms."""
     page = _whole_page(request, limited_in_words(limited.seconds), posted=None)
     return _dated(page, limited.seconds)
 
 
-def busy_page(request: HttpRequest) -> HttpResponse:
+def busy_page(request: SiteRequest) -> HttpResponse:
     """No turn to check a password, the same for known and unknown names."""
     says = _("Too many people are signing in at the moment. Try again in a few seconds.")
     response = _dated(_page(request, says), BUSY_SECONDS)
@@ -63,7 +64,7 @@ def limited_in_words(seconds: int) -> str:
     ) % {"minutes": minutes}
 
 
-def _drop_unreadable(request: HttpRequest) -> None:
+def _drop_unreadable(request: SiteRequest) -> None:
     """Refuse an unreadable body like any other, with no input to keep."""
     try:
         _ = request.POST
@@ -71,7 +72,7 @@ def _drop_unreadable(request: HttpRequest) -> None:
         request.POST = QueryDict()
 
 
-def _page(request: HttpRequest, says: str) -> HttpResponse:
+def _page(request: SiteRequest, says: str) -> HttpResponse:
     is_post = request.method == "POST"
     if is_post and request.path == reverse("new_picture"):
         return _picture_form(request, says)
@@ -82,14 +83,14 @@ def _page(request: HttpRequest, says: str) -> HttpResponse:
     return _whole_page(request, says, posted=_posted(request) if is_post else None)
 
 
-def _picture_form(request: HttpRequest, says: str) -> HttpResponse:
+def _picture_form(request: SiteRequest, says: str) -> HttpResponse:
     context: dict[str, object] = {"form": PictureForm(request.POST), "refused": says}
     return show(
         request, "new_picture.html", part="_picture_form.html", context=context, status=STATUS
     )
 
 
-def _sign_in(request: HttpRequest, says: str) -> HttpResponse:
+def _sign_in(request: SiteRequest, says: str) -> HttpResponse:
     """The form is not bound: to check it would be to try the password."""
     form = SignInForm(request, initial={"username": request.POST.get("username", "")})
     del form.fields["username"].widget.attrs["autofocus"]
@@ -97,7 +98,7 @@ def _sign_in(request: HttpRequest, says: str) -> HttpResponse:
     return render(request, "sign_in.html", context, status=STATUS)
 
 
-def _message(request: HttpRequest, says: str) -> HttpResponse:
+def _message(request: SiteRequest, says: str) -> HttpResponse:
     response = render(request, "ui/_limited.html", {"says": says}, status=STATUS)
     # The admin's pages have no such place.
     if not endpoint_of(request).startswith("admin:"):
@@ -107,7 +108,7 @@ def _message(request: HttpRequest, says: str) -> HttpResponse:
 
 
 def _whole_page(
-    request: HttpRequest, says: str, *, posted: list[tuple[str, str]] | None
+    request: SiteRequest, says: str, *, posted: list[tuple[str, str]] | None
 ) -> HttpResponse:
     context = {
         "title": _("Too many requests"),
@@ -118,7 +119,7 @@ def _whole_page(
     return render(request, "limited.html", context, status=STATUS)
 
 
-def _posted(request: HttpRequest) -> list[tuple[str, str]]:
+def _posted(request: SiteRequest) -> list[tuple[str, str]]:
     """What was typed, but no secret."""
     return [
         (name, value)

@@ -2,18 +2,19 @@
 
 import uuid
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from jobs.notifications import notices
 from jobs.people.own_rows import NotHere, own_job
+from jobs.people.requests import SiteRequest
 from jobs.web.views.pages import see_other, tell
 
 
 @require_POST
-def mail_notice(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+def mail_notice(request: SiteRequest, job_id: uuid.UUID) -> HttpResponse:
     job = own_job(request, job_id)
     if "take_back" in request.POST:
         notices.take_back(job.pk, timezone.now())

@@ -1,10 +1,11 @@
 """Showing a page: the whole of it, or for htmx only the part that changes."""
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.cache import patch_vary_headers
 
+from jobs.people.requests import SiteRequest
 from jobs.web.htmx import wants_part
 from jobs.words.wording import MESSAGES
 
@@ -12,7 +13,7 @@ STOP_POLLING = 286
 
 
 def show(
-    request: HttpRequest, page: str, *, part: str, context: dict[str, object], status: int = 200
+    request: SiteRequest, page: str, *, part: str, context: dict[str, object], status: int = 200
 ) -> HttpResponse:
     as_part = wants_part(request)
     template = part if as_part else page
@@ -21,7 +22,7 @@ def show(
     return response
 
 
-def polled_status(request: HttpRequest, *, goes_on: bool) -> int:
+def polled_status(request: SiteRequest, *, goes_on: bool) -> int:
     return 200 if goes_on or not wants_part(request) else STOP_POLLING
 
 
@@ -32,7 +33,7 @@ def see_other(to: str, *address: object) -> HttpResponse:
     return response
 
 
-def tell(request: HttpRequest, name: str) -> None:
+def tell(request: SiteRequest, name: str) -> None:
     """On the next page, in the message's own tone."""
     message = MESSAGES[name]
     messages.info(request, str(message.says), extra_tags=message.tone)

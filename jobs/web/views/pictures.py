@@ -9,7 +9,7 @@ from typing import BinaryIO
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http import FileResponse, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -23,6 +23,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from jobs.core.models import Job, Picture
 from jobs.core.states import OPEN, JobState
 from jobs.people.own_rows import NotHere, neighbours_of, own_jobs, own_picture
+from jobs.people.requests import SiteRequest
 from jobs.pictures import media
 from jobs.pictures.forms import PictureForm, fresh_form, is_form_key
 from jobs.pictures.orders import NotRetried, new_form_key, order_picture
@@ -41,7 +42,7 @@ SHOWABLE = {media_type for media_type, _extension in TYPES.values()}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def new_picture(request: HttpRequest) -> HttpResponse:
+def new_picture(request: SiteRequest) -> HttpResponse:
     if request.method != "POST":
         return _open_form(request)
     form = PictureForm(request.POST)
@@ -49,7 +50,7 @@ def new_picture(request: HttpRequest) -> HttpResponse:
         return _form_page(request, form, status=422)
     try:
         answer = order_picture(
-            account=request.account,  # type: ignore[attr-defined]
+            account=request.account,
             order=form.order(),
             form_key=form.cleaned_data["form_key"],
             now=timezone.now(),
@@ -64,7 +65,7 @@ def new_picture(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def picture_page(request: HttpRequest, picture_id: uuid.UUID) -> HttpResponse:
+def picture_page(request: SiteRequest, picture_id: uuid.UUID) -> HttpResponse:
     picture = own_picture(request, picture_id)
     newer, older = neighbours_of(request, picture)
     context: dict[str, object] = {
@@ -78,7 +79,7 @@ def picture_page(request: HttpRequest, picture_id: uuid.UUID) -> HttpResponse:
 
 
 @require_safe
-def picture_file(request: HttpRequest, picture_id: uuid.UUID) -> HttpResponseBase:
+def picture_file(request: SiteRequest, picture_id: uuid.UUID) -> HttpResponseBase:
     """The original's bytes; `?download` makes the browser save them under a descriptive name."""
     picture = own_picture(request, picture_id)
     disposition = content_disposition_header("download" in request.GET, _file_name(picture))
@@ -94,7 +95,7 @@ def picture_file(request: HttpRequest, picture_id: uuid.UUID) -> HttpResponseBas
 
 
 @require_safe
-def picture_thumbnail(request: HttpRequest, picture_id: uuid.UUID) -> HttpResponseBase:
+def picture_thumbnail(request: SiteRequest, picture_id: uuid.UUID) -> HttpResponseBase:
     """For lists; the original where none can be drawn."""
     picture = own_picture(request, picture_id)
     content = thumbnail_of(picture)
@@ -106,7 +107,7 @@ def picture_thumbnail(request: HttpRequest, picture_id: uuid.UUID) -> HttpRespon
     return response
 
 
-def _open_form(request: HttpRequest) -> HttpResponse:
+def _open_form(request: SiteRequest) -> HttpResponse:
     """Put the form key in the URL. Back then shows the same form even if the browser reloads it,
     and sending it again finds the job that it created."""
     source = _source(request)
@@ -121,7 +122,7 @@ def _open_form(request: HttpRequest) -> HttpResponse:
     return redirect(f"{reverse('new_picture')}?{query}")
 
 
-def _source(request: HttpRequest) -> Job | None:
+def _source(request: SiteRequest) -> Job | None:
     """The job that `?from=` names, if it is one's own."""
     try:
         source = uuid.UUID(request.GET.get("from", ""))
@@ -131,7 +132,7 @@ def _source(request: HttpRequest) -> Job | None:
 
 
 def _form_page(
-    request: HttpRequest, form: PictureForm, *, status: int = 200, refused: str = ""
+    request: SiteRequest, form: PictureForm, *, status: int = 200, refused: str = ""
 ) -> HttpResponse:
     context: dict[str, object] = {
         "form": form,
@@ -143,7 +144,7 @@ def _form_page(
     )
 
 
-def _refuse(request: HttpRequest, form: PictureForm, refused: Refused) -> HttpResponse:
+def _refuse(request: SiteRequest, form: PictureForm, refused: Refused) -> HttpResponse:
     now = timezone.now()
     status = 409 if refused.why == "closed" else 429
     response = _form_page(request, form, status=status, refused=refused_in_words(refused, now))
@@ -153,9 +154,9 @@ def _refuse(request: HttpRequest, form: PictureForm, refused: Refused) -> HttpRe
     return response
 
 
-def _not_let_in(request: HttpRequest) -> str:
+def _not_let_in(request: SiteRequest) -> str:
     """Why a visitor who is new could order nothing today; empty for everybody else."""
-    account, now = request.account, timezone.now()  # type: ignore[attr-defined]
+    account, now = request.account, timezone.now()
     if account.pk or not account.visitor:
         return ""
     day = ledger.utc_day(now)
@@ -164,7 +165,7 @@ def _not_let_in(request: HttpRequest) -> str:
     return not_let_in(ledger.balance_of(account, Kind.IMAGE, day), now)
 
 
-def _explain_no_retry(request: HttpRequest, form: PictureForm, earlier: Job) -> HttpResponse:
+def _explain_no_retry(request: SiteRequest, form: PictureForm, earlier: Job) -> HttpResponse:
     """Where the earlier try is ready, the form sent once more is an order of its own."""
     is_ready = earlier.state == JobState.READY
     if is_ready:
@@ -179,7 +180,7 @@ def _explain_no_retry(request: HttpRequest, form: PictureForm, earlier: Job) -> 
     return show(request, "new_picture.html", part="_picture_form.html", context=context, status=409)
 
 
-def _go_to(request: HttpRequest, address: str) -> HttpResponse:
+def _go_to(request: SiteRequest, address: str) -> HttpResponse:
     if wants_part(request):
         return HttpResponseClientRedirect(address)
     return see_other(address)

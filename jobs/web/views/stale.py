@@ -1,17 +1,18 @@
 """A form that was opened before its sender signed in or out: refused, with what was typed kept."""
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.csrf import csrf_failure
 
+from jobs.people.requests import SiteRequest
 from jobs.pictures.forms import PictureForm
 from jobs.web.htmx import wants_part
 from jobs.web.views.limited import bare_limited_page, limited_page
 from jobs.web.views.pages import show
 
 
-def not_sent(request: HttpRequest, reason: str = "") -> HttpResponse:
+def not_sent(request: SiteRequest, reason: str = "") -> HttpResponse:
     """Only if nothing but the token was wrong: another site's form is not shown as one of ours."""
     is_ours = request.path == reverse("new_picture") and reason.startswith("CSRF token")
     if limited := getattr(request, "limited", None):
