@@ -6,5 +6,5 @@ class ConfigConfig(AppConfig):
     verbose_name = "Site"
 
     def ready(self) -> None:
-        from config.checks import exposure, setup, stores  # noqa: F401
+        from config.checks import exposure, hints, setup, stores  # noqa: F401
         from config.db import migration_history  # noqa: F401

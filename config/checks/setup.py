@@ -96,8 +96,6 @@ def check_providers(**kwargs: object) -> list[CheckMessage]:
                     id="counterfoil.E007",
                 )
             )
-    if not registry.offers():
-        found.append(Error("IMAGE_MODELS names no model.", id="counterfoil.E006"))
     return found
 
 

@@ -1,17 +1,15 @@
 """What `up` prints once the site answers: where it is, and what it is made of."""
 
-import shlex
 import socket
-import sys
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
+from django.core.checks import run_checks
 from django.db import connection
 
+from config.checks.hints import SETUP, STAFF
 from config.env import bracketed
 from config.supervisor.children import runs_sandbox
-from providers.adapters import registry
 
 ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 # Without IPv6 names, localhost is only 127.0.0.1, so ::1 is printed as it is.
@@ -31,13 +29,15 @@ def banner() -> str:
     lines = {
         "database": database_line(),
         "queue": queue_line(),
-        "pictures": ", ".join(settings.IMAGE_MODELS) or "no model: set IMAGE_MODELS",
+        "pictures": ", ".join(settings.IMAGE_MODELS) or "none",
         "sandbox": sandbox_line(),
         "data": str(settings.DATA_DIR),
-        "staff": staff_line(),
+        "staff": f"{addresses().split()[0]}/admin/",
     }
-    table = "\n".join(f"  {name:<9} {text}" for name, text in lines.items())
-    return f"Counterfoil is at {addresses()}\n{table}\n  Ctrl-C ends it."
+    table = [f"  {name:<9} {text}" for name, text in lines.items()]
+    hints = run_checks(tags=[SETUP, STAFF], include_deployment_checks=True)
+    listed = [f"  {hint.msg}" for hint in hints]
+    return "\n".join([f"Counterfoil is at {addresses()}", *table, *listed, "  Ctrl-C ends it."])
 
 
 def addresses() -> str:
@@ -61,16 +61,4 @@ def queue_line() -> str:
 
 
 def sandbox_line() -> str:
-    if not runs_sandbox():
-        return "off"
-    if all(model.startswith("sandbox:") for model in settings.IMAGE_MODELS):
-        why = "" if registry.has_key() else "no provider key is set: "
-        return f"{settings.SANDBOX_URL} ({why}pictures are test pictures)"
-    return settings.SANDBOX_URL
-
-
-def staff_line() -> str:
-    if get_user_model().objects.filter(is_staff=True, is_active=True).exists():
-        return f"{addresses().split()[0]}/admin/"
-    command = shlex.join([sys.executable, "manage.py", "createsuperuser"])
-    return f"nobody yet; make someone with: {command}"
+    return settings.SANDBOX_URL if runs_sandbox() else "off"

@@ -28,6 +28,7 @@ from jobs.notifications import mailing
 from jobs.pictures import saving
 from providers.adapters.registry import longest_answer, longest_retention
 from providers.calls import ledger as calls
+from providers.calls import poll_times
 from providers.calls.models import Call, Gate, Restore, SmokeTest
 from providers.reasons import Rule
 from providers.routing import gates, poll_pauses
@@ -78,7 +79,7 @@ WAITS = (
          UNFINISHED & Q(lease_token__isnull=False), is_span=True),
     Wait(Stage, "woken_at", rows=UNFINISHED),
     Wait(Stage, "waiting_since", rows=UNFINISHED),
-    Wait(Call, "poll_at", lambda: calls.longest_interval(), PURSUED & LOOKED_AT_OFTEN),
+    Wait(Call, "poll_at", lambda: poll_times.longest_interval(), PURSUED & LOOKED_AT_OFTEN),
     Wait(Call, "answer_by", lambda: longest_answer(), PURSUED, is_span=True),
     Wait(Call, "deadline_at", lambda: settings.CALL_DEADLINE, PURSUED, is_span=True),
     Wait(Call, "poll_at", lambda: max(longest_retention(), settings.LOST_RETENTION),

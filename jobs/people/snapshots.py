@@ -17,8 +17,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core import signing
 from django.db import DEFAULT_DB_ALIAS
-
-from jobs.people.requests import SiteRequest
+from django.http import HttpRequest
 
 COOKIE = "snapshot"
 SALT = "counterfoil.snapshot.1"
@@ -80,12 +79,12 @@ def read(cookie: str, session_key: str) -> Snapshot | None:
         return None
 
 
-def snapshot_of(request: SiteRequest) -> Snapshot | None:
+def snapshot_of(request: HttpRequest) -> Snapshot | None:
     session_key = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
     return read(request.COOKIES.get(COOKIE, ""), session_key)
 
 
-def trusted(request: SiteRequest, now: datetime) -> Snapshot | None:
+def trusted(request: HttpRequest, now: datetime) -> Snapshot | None:
     """Also where the clock was set back nothing from the future is believed."""
     found = snapshot_of(request)
     if found is None:
@@ -95,13 +94,13 @@ def trusted(request: SiteRequest, now: datetime) -> Snapshot | None:
     return found if is_young and found.read_at > _acted_at(request) else None
 
 
-def account_key_of(request: SiteRequest) -> str | None:
+def account_key_of(request: HttpRequest) -> str | None:
     """The user's id, of a session that may be over: a key to count by, no proof of a login."""
     found = snapshot_of(request)
     return str(found.user_id) if found else None
 
 
-def _acted_at(request: SiteRequest) -> float:
+def _acted_at(request: HttpRequest) -> float:
     """What cannot be read is as recent as can be."""
     said = request.COOKIES.get(ACTED_COOKIE, "0")
     is_number = said.isascii() and said.isdecimal() and len(said) < 20

@@ -1,21 +1,19 @@
 """The visitor's cookie: a random id, signed, and nothing else."""
 
 from django.conf import settings
-from django.http import HttpResponse
-
-from jobs.people.requests import SiteRequest
+from django.http import HttpRequest, HttpResponse
 
 COOKIE = "visitor"
 COOKIE_SALT = "counterfoil.visitor"
 COOKIE_LASTS = 400 * 86400
 
 
-def known_visitor(request: SiteRequest) -> str:
+def known_visitor(request: HttpRequest) -> str:
     """The id that the browser brought; empty where it brought none of ours."""
     return request.get_signed_cookie(COOKIE, default="", salt=COOKIE_SALT) or ""
 
 
-def remember_visitor(request: SiteRequest, response: HttpResponse, visitor: str) -> None:
+def remember_visitor(request: HttpRequest, response: HttpResponse, visitor: str) -> None:
     response.set_signed_cookie(
         COOKIE,
         visitor,
@@ -27,6 +25,6 @@ def remember_visitor(request: SiteRequest, response: HttpResponse, visitor: str)
     )
 
 
-def is_secure_site(request: SiteRequest) -> bool:
+def is_secure_site(request: HttpRequest) -> bool:
     """Also behind a proxy that does not name the scheme: then PUBLIC_URL does."""
     return settings.SESSION_COOKIE_SECURE or request.is_secure()

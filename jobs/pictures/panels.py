@@ -9,7 +9,7 @@ from jobs.core.models import Job
 from jobs.core.states import OPEN, JobState
 from jobs.core.works import calls_of
 from jobs.notifications import notices
-from jobs.words import wording
+from jobs.words import history, wording
 from jobs.words.sentences import MOST_AHEAD, Known, sentences_of, usual_until
 from jobs.words.steps import steps_of
 from providers.calls.durations import usual_duration
@@ -29,7 +29,7 @@ def panel_of(job: Job) -> dict[str, object]:
         "actions": actions_of(job),
         "later_try": job.retries.order_by("-created_at").first(),
         "history": [
-            (event.at, wording.event_in_words(event.name, event.facts, job.reason))
+            (event.at, history.event_in_words(event.name, event.facts, job.reason))
             for event in known.events
         ],
         "maker": (pictures and pictures[0].call) or known.call or job.params,

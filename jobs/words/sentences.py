@@ -13,11 +13,11 @@ from django.utils.translation import ngettext
 from jobs.core.models import Event, Job
 from jobs.core.reasons import JobReason
 from jobs.core.states import JobState
-from jobs.words import wording
+from jobs.words import history, wording
 from providers.adapters.registry import is_sandbox
 from providers.calls.durations import Usual
-from providers.calls.ledger import slow_interval
 from providers.calls.models import Call
+from providers.calls.poll_times import slow_interval
 from providers.recovery import why_not_to_ask
 from quotas.days import utc_day
 from quotas.ledger import Balance, Refused
@@ -82,7 +82,7 @@ def _fallback(known: Known) -> str:
     names = {
         "maker": f"{sent['provider']}, {sent['model']}",
         "chosen": f"{chosen['provider']}, {chosen['model']}",
-        "because": wording.because_in_words(str(sent.get("because", ""))),
+        "because": history.because_in_words(str(sent.get("because", ""))),
     }
     if known.job.state == JobState.READY:
         return _("Made with %(maker)s because %(chosen)s %(because)s.") % names

@@ -5,7 +5,6 @@ MUST rules: open in a committed transaction of its own before sending; send outs
 transaction; record the provider's id before anything else.
 """
 
-import random
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,12 +18,12 @@ from providers.adapters.registry import (
     Offer,
     estimate_of,
     find_provider,
-    longest_answer,
     result_retention,
     time_to_answer,
 )
 from providers.calls import result_files
 from providers.calls.models import Call, CallQuerySet, CallResult
+from providers.calls.poll_times import next_poll, slow_interval
 from providers.calls.states import ENDS, LIVE, SOURCES, WALL, CallState
 from providers.outcomes import (
     Accepted,
@@ -41,9 +40,6 @@ from providers.reasons import Reason, Rule
 
 ASKED_FOR = timedelta(minutes=15)
 """How long a call is looked at anew that would not be looked at any more."""
-
-NO_OUTPUT_POLLS = 12
-"""How often a run that is complete without output is polled before it has failed."""
 
 LATE_COLUMNS = ("cost", "reference", "poll_at", "give_up_at")
 WEIGHT = {
@@ -196,7 +192,7 @@ def claim_polls(calls: list[Call], now: datetime) -> None:
     that ended since it was read is not touched."""
     for call in calls:
         call.polled_at = now
-        call.poll_at = next_look(call, now)
+        call.poll_at = next_poll(call, now)
     looked_at = Call.objects.filter(poll_at__isnull=False)
     looked_at.bulk_update(calls, ["poll_at", "polled_at"], batch_size=200)
 
@@ -234,22 +230,6 @@ def stop_polling(call: Call) -> None:
     claimed.update(poll_at=F("give_up_at"))
 
 
-def next_look(call: Call, now: datetime) -> datetime:
-    """Every 3 s until the deadline, then more slowly, as is what has no id; never past the
-    retention."""
-    is_quick = call.reference is not None and now < call.deadline_at
-    every = settings.POLL_EVERY if is_quick else slow_interval(call, now)
-    if call.no_output_at:
-        every = max(settings.POLL_EVERY, settings.NO_OUTPUT_WAIT / NO_OUTPUT_POLLS)
-    return min(now + every * random.uniform(0.9, 1.1), call.give_up_at)
-
-
-def slow_interval(call: Call, now: datetime) -> timedelta:
-    """Past the deadline: 30 s, and 10 min after a day."""
-    is_old = now >= call.sent_at + timedelta(days=1)
-    return (20 if is_old else 1) * settings.SLOW_POLL_EVERY
-
-
 def renew(call: Call, artifacts: Sequence[Artifact], now: datetime) -> list[Artifact]:
     """The newest addresses of a result that was not fetched yet. The earlier ones stay if the
     provider lists nothing now."""
@@ -264,11 +244,6 @@ def note_answer(call: Call, text: str) -> None:
     text = storable(text, 120)
     if text != call.last_answer:
         Call.objects.filter(pk=call.pk).update(last_answer=text)
-
-
-def longest_interval() -> timedelta:
-    """Between two looks at a call, or until its submit's answer is due."""
-    return max(22 * settings.SLOW_POLL_EVERY, settings.POLL_EVERY, longest_answer())
 
 
 def restart_sent_later(now: datetime, *, slack: timedelta) -> int:

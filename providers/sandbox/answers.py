@@ -5,16 +5,14 @@ import secrets
 import time
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
 
-from providers.sandbox.bill import Generation
+from providers.sandbox.bill import EMPTY_OUTPUTS, Generation
 from providers.sandbox.orders import HistoryPage
 
 PENDING_SHARE = 0.25
 UNKNOWN_WORD = "upscaling"
 # The end is reported only after these polls, so that each kind of nonsense is sent first.
 MUDDLED_POLLS = {"poll_flaky": 8, "wrong_id": 4, "no_id": 2, "poll_429": 2, "poll_429_after": 2}
-EMPTY_OUTPUTS: tuple[Any, ...] = (None, [], {})
 ENDS = {
     "fail": "failed",
     "fail_billed": "failed",

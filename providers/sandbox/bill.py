@@ -13,12 +13,16 @@ from decimal import Decimal
 from itertools import count
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from providers.sandbox.faults import Fault, find_fault
 from providers.sandbox.orders import Order
 
 PRICE = Decimal("5.00")
 OPENING_BALANCE = Decimal("100000.00")
+
+# What the fault `late_output` lists, one after the other, before its picture.
+EMPTY_OUTPUTS: tuple[Any, ...] = (None, [], {})
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS generations (
@@ -213,8 +217,10 @@ class Bill:
         del columns["failure_told"], columns["key_leaked"]
         columns["fault"] = find_fault(columns["fault"])
         columns["charged"] = Decimal(columns["charged"])
-        # A restart forgets which addresses had expired, and begins with none.
-        reloaded = Generation(**columns, expired=1)
+        # A restart forgets which addresses had expired, and begins with none. It does not delay an
+        # output a second time: a run may be complete without output for so long and no longer.
+        told = count(len(EMPTY_OUTPUTS) + 1)
+        reloaded = Generation(**columns, expired=1, ends_told=told)
         return self._generations.setdefault(generation_id, reloaded)
 
     def _read(self, statement: str, *values: object) -> list[sqlite3.Row]:

@@ -18,6 +18,7 @@ from jobs.processes import ticker
 from providers.adapters.polza import adapter
 from providers.adapters.polza.adapter import Polza
 from providers.adapters.run_queries import poll_run
+from providers.calls import poll_times
 from providers.calls.models import Call
 from providers.outcomes import Cause, Done, Failed, NoOutput
 from quotas.models import Alert
@@ -100,7 +101,7 @@ def test_it_is_asked_more_slowly_and_the_page_says_so(gateway, clock, ana_client
     gateway.said.append(None)
     look(gateway)
     call = Call.objects.get()
-    assert ticker.calls.next_look(call, timezone.now()) > timezone.now() + settings.POLL_EVERY * 2
+    assert poll_times.next_poll(call, timezone.now()) > timezone.now() + settings.POLL_EVERY * 2
     page = ana_client.get(f"/jobs/{gateway.job.pk}").content.decode()
     assert "lists no picture yet" in page
 

@@ -47,7 +47,7 @@ class TestStart:
         said = mended_site.logs()
         assert f"http://localhost:{mended_site.settings['PORT']}" in said
         assert "SQLite" in said
-        assert "no provider key is set: pictures are test pictures" in said
+        assert "No provider key is set, so the site makes test pictures only." in said
         assert "createsuperuser" in said
 
     def test_all_of_it_runs(self, mended_site):

@@ -11,7 +11,7 @@ import jobs
 from jobs.core.events import EventName
 from jobs.core.reasons import JobReason
 from jobs.core.states import JobState
-from jobs.words import wording
+from jobs.words import history, wording
 from providers.reasons import Reason
 
 CODE = Path(jobs.__file__).parent
@@ -56,7 +56,7 @@ def test_every_reason_of_a_failure_has_words():
 
 
 def test_every_event_has_words():
-    assert set(wording.EVENTS) == set(EventName)
+    assert set(history.EVENTS) == set(EventName)
 
 
 def test_reasons_name_no_status_code():
@@ -136,16 +136,16 @@ def test_span_is_rounded_outwards(least, most, says):
 
 
 def test_event_speaks_of_its_facts():
-    says = wording.event_in_words("reserved", {"slot": 3, "day": "2026-11-12"})
+    says = history.event_in_words("reserved", {"slot": 3, "day": "2026-11-12"})
     assert says == "Slot 3 of 12 Nov was reserved."
 
 
 def test_failure_without_a_reason_is_said_plainly():
-    assert wording.event_in_words("failed", {}) == "This request failed."
+    assert history.event_in_words("failed", {}) == "This request failed."
 
 
 def test_set_aside_says_until_when():
-    says = wording.event_in_words("set_aside", {"until": "2026-11-12T14:03:00+00:00"})
+    says = history.event_in_words("set_aside", {"until": "2026-11-12T14:03:00+00:00"})
     assert says.endswith("Next try at 14:03 UTC.")
 
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from providers.calls import ledger
+from providers.calls import ledger, poll_times
 from providers.calls.models import Call
 from providers.outcomes import Accepted
 from tests.providers.call_rows import NEWS, call_in, open_call
@@ -24,14 +24,14 @@ LANES = [
 @pytest.mark.parametrize(("age", "every"), LANES)
 def test_lane_follows_from_the_age(now, age, every):
     call, moment = call_in("accepted", now), now + age
-    waits = [ledger.next_look(call, moment) - moment for _ in range(50)]
+    waits = [poll_times.next_poll(call, moment) - moment for _ in range(50)]
     assert all(0.9 * every <= wait <= 1.1 * every for wait in waits)
 
 
 @pytest.mark.parametrize(("age", "every"), LANES)
 def test_looks_are_spread_over_the_interval(now, age, every):
     call, moment = call_in("accepted", now), now + age
-    waits = [ledger.next_look(call, moment) - moment for _ in range(200)]
+    waits = [poll_times.next_poll(call, moment) - moment for _ in range(200)]
     assert max(waits) - min(waits) > 0.1 * every
 
 
@@ -39,13 +39,13 @@ def test_looks_are_spread_over_the_interval(now, age, every):
 def test_what_has_no_id_is_looked_for_in_the_slow_lane(now, settings, age, every):
     settings.LOST_RETENTION = 7 * DAY
     call, moment = call_in("unknown", now), now + age
-    assert 0.9 * every <= ledger.next_look(call, moment) - moment <= 1.1 * every
+    assert 0.9 * every <= poll_times.next_poll(call, moment) - moment <= 1.1 * every
 
 
 @pytest.mark.parametrize("before_the_end", [SECOND, timedelta()])
 def test_no_look_is_put_past_the_retention(now, before_the_end):
     call = call_in("accepted", now)
-    assert ledger.next_look(call, call.give_up_at - before_the_end) == call.give_up_at
+    assert poll_times.next_poll(call, call.give_up_at - before_the_end) == call.give_up_at
 
 
 def test_due_calls_come_in_the_order_of_their_time(now):

@@ -77,6 +77,13 @@ def test_a_failure_told_is_remembered_after_a_restart(start_sandbox):
     assert start_sandbox().poll(generation_id).json()["status"] == "completed"
 
 
+def test_a_late_output_is_not_delayed_again_by_a_restart(start_sandbox):
+    client = start_sandbox()
+    generation_id = client.finish("late_output")["id"]
+    client.server.stop()
+    assert start_sandbox().poll(generation_id).json()["data"]
+
+
 def test_submits_seen_survive_a_restart(start_sandbox):
     client = start_sandbox()
     client.submit("http_429_once")
