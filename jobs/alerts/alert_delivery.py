@@ -12,10 +12,9 @@ prompt.
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 
 from django.conf import settings
 from django.core.mail import EmailMessage
@@ -34,7 +33,6 @@ log = logging.getLogger(__name__)
 
 POST_WITHIN = 10
 RUN_LASTS = 30
-MOST_AT_ONCE = 50
 # Per channel: a server that hangs delays no other channel.
 MOST_SENDING = 4
 
@@ -103,27 +101,15 @@ class Channel:
 CHANNELS = (Channel("mail", mail, "mailed_at"), Channel("post", post, "posted_at"))
 
 
-def send_due(now: datetime) -> None:
-    """All that is due, one by one, within half a minute. For a worker."""
-    end = time.monotonic() + RUN_LASTS
-    for channel in CHANNELS:
-        for alert in channel.due(now)[:MOST_AT_ONCE]:
-            if time.monotonic() > end:
-                return
-            if channel.take(alert, now):
-                follow = partial(channel.follow, alert, _send_safely(channel, alert), now)
-                outlast(follow)
-
-
 def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(MOST_SENDING * len(CHANNELS), thread_name_prefix="post")
 
 
 @dataclass
 class Posts:
-    """The ticker's way: threads of their own, which keep none from asking about calls, send and
-    touch no row; its main thread marks and notes. What is marked is sent at once, so that a death
-    loses few."""
+    """Deliveries in progress. Threads send and read or write no row, so the ticker goes on polling;
+    its main thread marks before and notes the result. No more is marked than is sent at once, so
+    that a death loses few."""
 
     pool: ThreadPoolExecutor = field(default_factory=_threads)
     sending: dict[Future[DeliveryResult], tuple[Channel, Alert, datetime]] = field(
@@ -149,6 +135,18 @@ class Posts:
 
     def _room_of(self, channel: Channel) -> int:
         return MOST_SENDING - sum(taken is channel for taken, _, _ in self.sending.values())
+
+
+def send_due(now: datetime) -> None:
+    """Send all that is due, and start nothing after half a minute. For a worker."""
+    posts, end = Posts(), time.monotonic() + RUN_LASTS
+    posts.start(now)
+    while posts.sending:
+        wait(posts.sending, return_when=FIRST_COMPLETED)
+        outlast(posts.collect)
+        if time.monotonic() < end:
+            posts.start(now)
+    posts.close()
 
 
 def _send_safely(channel: Channel, alert: Alert) -> DeliveryResult:
