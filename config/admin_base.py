@@ -49,7 +49,7 @@ class BigTableAdmin(admin.ModelAdmin):
     """A state of nearly all rows: filtering by it leaves the table as large as it is."""
 
     def leader(self, request: HttpRequest) -> str | None:
-        """The parameter whose index finds the rows. All others are checked on the rows found."""
+        """The parameter that finds the rows by its index. Others are checked on the rows found."""
         leads_nowhere = ("", self.most_rows_are)
         given = (
             name for name in self.narrowest_first if request.GET.get(name, "") not in leads_nowhere

@@ -22,7 +22,7 @@ ALLOWED_HOSTS += [
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL else []
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _public.scheme == "https"
 # A month: each visit renews it, and a site that gives up TLS is not locked out for long. It holds
-# for the name alone, since what else is below it is not ours to decide.
+# for the name itself, because what lies below it is not ours to decide.
 SECURE_HSTS_SECONDS = 30 * 86400 if _public.scheme == "https" else 0
 if _public.scheme == "https":
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
@@ -135,7 +135,7 @@ CACHES = {
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 }
 
-# What was measured to work, and why each stands so, is in docs/adr/0005-queue.md.
+# docs/adr/0005-queue.md has the measurements and the reason for each value.
 # Messages are signed: a cluster would throw away those of a site with another key on this Redis.
 # The broker adds the identity of the database to the name (quotas/identity.py).
 Q_CLUSTER = {

@@ -50,7 +50,7 @@ class Follower:
         raise NotImplementedError
 
     def simulates_fault(self, case: Case) -> bool:
-        """The person requested a fault of the test provider, which says nothing about it."""
+        """The person requested a fault of the test provider: no evidence about it."""
         return False
 
     def keep(self, job: Job, call: Call, outcome: Done, now: datetime) -> Done:

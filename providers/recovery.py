@@ -1,4 +1,4 @@
-"""What became of a submit whose answer was lost, by the provider's own list of what it ran.
+"""What became of a submit after its answer was lost, by the provider's own list of runs.
 
     listing, call -> Found         exactly one run and exactly one call that it can be of
                      NotExecuted   no run, in a whole list, requested late enough

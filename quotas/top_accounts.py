@@ -40,7 +40,7 @@ class DayUsage:
     """Those of them that reached the limit of at least one kind."""
 
 
-# The allowance is the current one: an account whose plan was raised since is not at its limit.
+# The current allowance: an account that has moved to a larger plan is not at its limit.
 # Joins, because PostgreSQL rates a subquery per row as so expensive that it compiles the query.
 # The cross join makes SQLite look up grants by the accounts that hold slots, not the reverse.
 USAGE_SQL = """

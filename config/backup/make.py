@@ -94,7 +94,7 @@ def _fill(folder: Path, report: Callable[[str], object]) -> Manifest:
 
 def copy_database(source: Path, target: Path, *, is_alone: bool = False) -> None:
     """By SQLite's backup API, in one step: in several, each commit of the site would restart it.
-    The copy is one file, readable by its owner alone."""
+    The copy is one file, readable only by its owner."""
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     address = read_only_address(source, is_alone=is_alone)
     with (

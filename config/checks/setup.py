@@ -130,7 +130,7 @@ def check_caps(**kwargs: object) -> list[CheckMessage]:
 
 @register()
 def check_currencies(**kwargs: object) -> list[CheckMessage]:
-    """What a call cost is what the provider says, and stands in the currency of the price."""
+    """The cost of a call is the provider's figure, in the currency of the price."""
     found: list[CheckMessage] = []
     for pair, (_, priced_in) in settings.IMAGE_PRICES.items():
         provider = registry.parse_offer(pair).provider

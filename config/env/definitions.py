@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Help:
-    """A help text whose default depends on other settings: `default` is shown in its place, and
-    `example` is the value in .env.example."""
+    """A help text for a default that depends on other settings: `default` is shown in its place,
+    and `example` is the value in .env.example."""
 
     text: str
     default: str = ""

@@ -52,7 +52,7 @@ def bracketed(host: str) -> str:
 
 
 def parse_url(text: str, *, inner: bool = False) -> Address:
-    """`inner`: we alone connect to it, so that its name may have underscores."""
+    """`inner`: only we connect to it, so that its name may have underscores."""
     if not text.isprintable() or " " in text or "\\" in text:
         raise ValueError("it holds a space, a backslash or a control character")
     parts = urlsplit(text)

@@ -254,7 +254,7 @@ def take_over_database(*, was_replaced: bool) -> None:
 
 
 def take_over_older_state() -> None:
-    """PostgreSQL's own tools put an older state back, and nobody said so."""
+    """PostgreSQL's own tools restored an older state without a notice to this site."""
     if not calls_are_missing():
         return
     if heartbeats.ticker_is_beating():

@@ -1,6 +1,6 @@
 """`up.json` in the data folder lists the processes of this site for the next start.
 
-A process id alone may have been reused; together with its start time it is unique. The record is
+A process id may be reused; together with the start time it is unique. The record is
 written once a process runs. If two starts race, `up.lock` lets one win.
 """
 

@@ -15,7 +15,7 @@ from jobs.core.models import Heartbeat, Stage
 
 TICKER_SILENT_AFTER = timedelta(seconds=15)
 TOLD_AFTER = timedelta(minutes=1)
-"""Whoever is silent for longer is something to tell staff: a restart takes some seconds."""
+"""Staff are alerted after a longer silence than this. A restart takes some seconds."""
 CLOCKS_DIFFER = timedelta(minutes=5)
 """Between machines. A beat further ahead was made before a clock was set back: it is void."""
 
@@ -36,7 +36,7 @@ def beat_now(name: str) -> None:
 
 
 def ask_cluster(now: datetime) -> None:
-    """Put a probe into the queue, unless one asked lately is still unanswered."""
+    """Put a probe into the queue, unless a recent one is still unanswered."""
     row, _ = Heartbeat.objects.get_or_create(name="worker")
     if any(at and at - now > CLOCKS_DIFFER for at in (row.asked_at, row.beat_at)):
         row.asked_at = row.beat_at = None
@@ -62,7 +62,7 @@ def cluster_is_wedged(now: datetime) -> bool:
 
 
 def forget_probe() -> None:
-    """A cluster was started anew: what the old one was asked is void."""
+    """A new cluster was started, so the probe sent to the old one is void."""
     Heartbeat.objects.filter(name="worker").update(asked_at=None)
 
 
@@ -85,14 +85,14 @@ def ticker_is_alive(now: datetime) -> bool:
 
 
 def is_silent(name: str, now: datetime) -> bool:
-    """For so long that staff are told. Workers that hold a stage are at work."""
+    """Silent for long enough to alert staff. Workers that hold a stage are at work."""
     if _beat_within(_beat_of(name), TOLD_AFTER, now):
         return False
     return name == "ticker" or not Stage.objects.leased(now).exists()
 
 
 def site_moves(now: datetime) -> bool:
-    """One query for a page; two where nobody answers, since workers may all be busy sending."""
+    """One query for a page; two without an answer, because all workers may be busy sending."""
     beats = dict(Heartbeat.objects.values_list("name", "beat_at"))
     if not says_alive("ticker", beats.get("ticker"), now):
         return False

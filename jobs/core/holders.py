@@ -1,6 +1,6 @@
 """Who holds a lease, in words that let any process of the same machine see that the holder died.
 
-A holder is `machine/pid/start/random`. Another machine's holder is judged by time alone.
+A holder is `machine/pid/start/random`. Another machine's holder is judged only by time.
 """
 
 import os
@@ -39,7 +39,7 @@ def here() -> str:
 
 
 def is_surely_dead(holder: str) -> bool:
-    """True only when the process is known to be gone; False says nothing."""
+    """True only when the process is known to be gone; False proves nothing."""
     machine, _, rest = holder.partition("/")
     if machine != _machine() or not Path("/proc/self/stat").exists():
         return False

@@ -1,6 +1,6 @@
 """Taking, keeping and giving back the lease of a stage: each one conditional UPDATE.
 
-A lease has a token that every write of its holder checks; whoever slept past it writes nothing.
+Every write of a holder checks the token of its lease; a holder that slept past it writes nothing.
 """
 
 import threading
@@ -39,7 +39,7 @@ class StageLease:
     stage: Stage
     token: uuid.UUID
     previous_holder: str
-    """Whose lapsed lease this one follows, or the empty string."""
+    """The holder of the lapsed lease before this one, or the empty string."""
 
 
 def take(stage_id: int, now: datetime) -> StageLease | None:
@@ -88,7 +88,7 @@ def wait_for_room(lease: StageLease, *, since: datetime, due_at: datetime) -> bo
 
 def save_now(call_ids: Iterable[int], now: datetime) -> list[int]:
     """Make the save of these calls due, also one that ended without a picture; return the stages.
-    One that is just being run is left alone."""
+    A stage that is being run is not changed."""
     idle = Stage.objects.filter(name="save", call__in=call_ids, lease_token=None)
     ended_well = Q(done_at__isnull=False) & (
         Q(call__pictures__isnull=False) | Q(job__result_deleted_at__isnull=False)
@@ -106,7 +106,7 @@ def finish(lease: StageLease, now: datetime) -> bool:
 
 
 def end(stage: Stage, now: datetime) -> None:
-    """End a stage of a work, whoever holds it."""
+    """End a stage of a work, even if another process holds it."""
     same = Stage.objects.unfinished().filter(pk=stage.pk)
     same.update(**FREE, due_at=None, done_at=now)
 
@@ -214,7 +214,7 @@ def duty_elsewhere(name: str, now: datetime, longest: timedelta) -> Lease | None
 
 
 def those_ahead(now: datetime, longest: timedelta) -> tuple[datetime, datetime]:
-    """Between which a duty ends that somebody has."""
+    """The interval in which the lease of a duty that is held ends."""
     return now + timedelta.resolution, now + longest + CLOCKS_DIFFER
 
 

@@ -27,7 +27,7 @@ class JobQuerySet(models.QuerySet["Job"]):
         return self.filter(account_id=account.pk) if account.pk else self.none()
 
     def kept(self) -> "JobQuerySet":
-        """Without those whose person deleted the result."""
+        """Without jobs of which the person has deleted the result."""
         return self.filter(result_deleted_at=None)
 
     def open(self) -> "JobQuerySet":
@@ -44,7 +44,7 @@ class JobQuerySet(models.QuerySet["Job"]):
 
 
 class Job(models.Model):
-    """What a person asked for. `version` grows with every change that a page can show."""
+    """A person's order. `version` grows with every change that a page can show."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     # Found by `job_newest_of_account`.
@@ -120,7 +120,7 @@ class Job(models.Model):
                 condition=Q(notice_due_at__isnull=False),
                 name="job_notice_due",
             ),
-            # The mails of a day or a month, where they are metered: of the few that asked for one.
+            # The mails of a day or a month, where they are metered: few jobs have one.
             models.Index(
                 fields=["notified_at"],
                 condition=Q(notified_at__isnull=False),
@@ -331,7 +331,7 @@ class StaffAction(models.Model):
             ("deliver_result", "Can see and deliver a result that could not be read"),
         ]
         constraints = [
-            # Nobody decides without a name and a reason.
+            # A decision has a name and a reason.
             models.CheckConstraint(
                 condition=~Q(reason="") & ~Q(by_name=""), name="staff_action_says_who_and_why"
             ),
@@ -342,7 +342,7 @@ class StaffAction(models.Model):
 
 
 class Heartbeat(models.Model):
-    """`worker`: a task was run, and when a probe was last asked for. `ticker`: a tick was done."""
+    """`worker`: a task was run, and when the last probe was sent. `ticker`: a tick was done."""
 
     name = models.CharField(primary_key=True, max_length=20)
     asked_at = models.DateTimeField(null=True, blank=True)

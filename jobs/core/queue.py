@@ -37,7 +37,7 @@ def enqueue_removal() -> bool:
 
 
 def waiting() -> int:
-    """Messages nobody took yet; 0 when the queue cannot be asked."""
+    """Messages that no worker took yet; 0 when the queue cannot be read."""
     try:
         return get_broker().queue_size()
     except Exception:  # noqa: BLE001  any broker's any error: the due query goes on without it

@@ -56,6 +56,6 @@ def _write_event(
 ) -> None:
     Event.objects.create(job_id=job_id, name=name, at=now, facts=facts)
     if connection.vendor == "postgresql":
-        # Told at the commit, and once for a job however often it changed.
+        # PostgreSQL sends it at the commit, once for a job however often it changed.
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_notify(%s, %s)", [LIVE_CHANNEL, str(job_id)])

@@ -34,5 +34,5 @@ def chosen_offer(job: Job) -> Offer:
 
 
 def fault_at(job: Job, offer: Offer) -> str:
-    """The sandbox fault a person asked for: of the offer they chose, not of a fallback."""
+    """The sandbox fault that a person requested: of the offer they chose, not of a fallback."""
     return job.params.get("fault", "") if offer == chosen_offer(job) else ""

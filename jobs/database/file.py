@@ -102,7 +102,7 @@ def read_mark(file: Path) -> Mark:
 
 
 def was_opened(file: Path) -> bool:
-    """By the site or one of its commands: they alone turn on the `-wal`."""
+    """By the site or one of its commands: only they turn on the `-wal`."""
     with open(file, "rb") as opened:
         return opened.read(HEADER_BYTES)[18:20] != b"\1\1"
 

@@ -48,7 +48,7 @@ class Signs:
             self._due_at = self._clock() + REST_AFTER_FAILURE
             return
         self._foreign = self._foreign + 1 if found_foreign else 0
-        # One alone may be the last sign of the past that a restored database has lost.
+        # A single one may be the last sign of the past that a restored database has lost.
         if self._foreign >= 2:
             Site.objects.update(copy_seen_at=now)
         if self._foreign == 2:

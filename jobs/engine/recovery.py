@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Search:
-    """One account's calls, by the stretches of time that its list is asked for."""
+    """One account's calls, by the time spans for which its list is requested."""
 
     provider: str
     parts: tuple[tuple[Span, list[Call]], ...]
@@ -44,7 +44,7 @@ class Searches:
         self.running: dict[Future[list[RunList]], Search] = {}
 
     def start(self, wanted: list[Call], now: datetime) -> None:
-        """`wanted` are claimed and have no id. A list that would prove nothing is not asked for."""
+        """`wanted` are claimed and have no id. A list that would prove nothing is not requested."""
         busy = {search.provider for search in self.running.values()}
         by_provider: dict[str, list[Call]] = {}
         for call in wanted:
@@ -75,7 +75,7 @@ def follow(call: Call, listing: RunList, now: datetime) -> None:
         _note(call, verdict)
         return
     with transaction.atomic():
-        # Under the job's lock: what ended or was heard of since it was read is left alone.
+        # Under the job's lock: a call that has ended or had news since it was read is not changed.
         Job.objects.select_for_update().of_work(call.work).get()
         if Call.objects.get(pk=call.pk).is_lost:
             incoming.apply(call, _news_of(verdict), now)

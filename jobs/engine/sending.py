@@ -62,7 +62,7 @@ def _open_and_send(lease: StageLease, kind: Kind, step: Sends) -> None:
     try:
         opened = _open_somewhere(lease, kind, timezone.now())
     except NotAllowed:
-        # Whoever ended the stage has freed its lease; otherwise it is looked at again.
+        # If another process ended the stage, its lease is free; otherwise it is processed again.
         leases.release(lease, due_at=timezone.now() + LOOK_AGAIN)
         return
     if isinstance(opened, Call):

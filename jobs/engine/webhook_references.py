@@ -1,4 +1,4 @@
-"""What the ticker makes of an id that a webhook named: ask for it, and believe the answer alone.
+"""What the ticker makes of an id that a webhook named: poll it, and believe only the answer.
 
 Only the provider's own word to an authenticated question shows that the run exists under our key.
 Two different ids for one call cannot both be right, so none is taken.
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ConfirmedRun:
-    """The provider knows the run that a hook named, and says this of it."""
+    """The provider knows the run that a webhook named, and this is its answer."""
 
     reference: str
     answer: Running | NoOutput | Done | Failed

@@ -4,8 +4,8 @@ Attempts, calls and events keep their numbers, so no ledger changes.
     requested by staff ─────────────> at once
     VISITOR_PICTURES_KEPT is over ──> as with pictures of visitors
 
-Works in batches of one transaction each and may be killed between any two. A job whose call is
-still pursued loses its prompt and pictures first. The texts of its call follow when it has ended.
+Works in batches of one transaction each and may be killed between any two. A job with a call that
+is still pursued loses its prompt and pictures first. Its call loses its texts when it has ended.
 """
 
 import re

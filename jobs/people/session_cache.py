@@ -144,7 +144,7 @@ def in_force(session_keys: Collection[str]) -> set[str]:
 
 
 def visitors_in_force(visitors: Collection[str]) -> set[str]:
-    """Visitors whose account is open, in one query."""
+    """Visitors with an open account, in one query."""
     theirs = Account.objects.open().filter(visitor__in=visitors)
     return {account.visitor or "" for account in theirs.only("visitor")} if visitors else set()
 

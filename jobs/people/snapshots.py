@@ -23,7 +23,7 @@ COOKIE = "snapshot"
 SALT = "counterfoil.snapshot.1"
 LASTS = timedelta(seconds=60)
 NAMES_FOR = timedelta(minutes=10)
-"""Whoever copied it uses up its owner's limits for no longer than this after the session's end."""
+"""A copy of it can use up its owner's limits for this long after the session's end."""
 LONGEST = 2048
 # When this browser last changed something, in milliseconds. Older snapshots are not trusted, also
 # where the answer of a page that was read before arrives after that of the form.

@@ -1,4 +1,4 @@
-"""Orders from the command line: the same form, the same path as a page's, told in one line."""
+"""Orders from the command line, through the same form and path as those of a page."""
 
 from datetime import datetime
 from typing import Any
@@ -27,7 +27,7 @@ class NotOrdered(Exception):
 
 
 class OrderInDoubt(Exception):
-    """The database went away while it took the order, and cannot be asked what it did."""
+    """The database became unreachable during the order, so the result is not known."""
 
 
 def order_from(options: dict[str, Any], now: datetime) -> Job:
@@ -48,7 +48,7 @@ def order_from(options: dict[str, Any], now: datetime) -> Job:
 
 
 def _checked(options: dict[str, Any], form_key: str) -> PictureOrder:
-    """Whatever the form would refuse, and what it would not even offer."""
+    """What the form would refuse, and choices that it would not offer."""
     known = [str(offer) for offer in offers()]
     if not known:
         raise NotOrdered("config", "IMAGE_MODELS names no model")
@@ -90,7 +90,7 @@ def _plan(name: str) -> Plan:
 
 
 def _taken_after_all(account: Account, form_key: str, exc: DatabaseError) -> Job:
-    """A commit whose answer was lost: the form's key tells whether it was made."""
+    """The answer to a commit was lost: the form's key shows whether it was made."""
     connection.close_if_unusable_or_obsolete()
     try:
         job = Job.objects.filter(form_key=form_key, account__in=accounts.rows_of(account)).first()

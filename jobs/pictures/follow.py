@@ -221,7 +221,7 @@ def _deliver(job: Job, pictures: Sequence[Picture], now: datetime) -> None:
 
 
 def _open_save(case: Case, now: datetime) -> None:
-    """The paid result exists: fetching it is a stage of its own, whatever became of the job."""
+    """The paid result exists: fetching it is a stage of its own, in every state of the job."""
     leases.finish_all(case.job.pk, now)
     stage, _ = Stage.objects.get_or_create(
         call=case.call,

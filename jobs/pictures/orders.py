@@ -79,7 +79,7 @@ def _come_in(
 ) -> Job | Refused:
     """The account's row first, a new visitor's seat, then the order; a refusal leaves nothing.
 
-    A double click of somebody new waits for the row, and is not new then.
+    A double click of a new visitor waits for the row, and then the visitor is not new.
     """
     spender, is_new = accounts.save_if_new(account, now=now)
     answer: Job | Refused

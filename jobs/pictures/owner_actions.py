@@ -34,7 +34,7 @@ def delete_result(job_id: uuid.UUID, now: datetime) -> bool:
 
 
 def expire_result(job_id: uuid.UUID, now: datetime) -> bool:
-    """Nobody's wish: the picture has been kept for as long as those of visitors are."""
+    """The retention of visitors' pictures is over. No person requested this."""
     return _forget(job_id, now, event=EventName.EXPIRED)
 
 

@@ -40,7 +40,7 @@ Verdict = tuple[bool, str]
 
 
 def tested_offers() -> dict[str, Offer]:
-    """Of each provider that pictures are asked of, what it is asked for first."""
+    """The first offer of each provider of pictures."""
     found: dict[str, Offer] = {}
     for offer in (*offers(), *fallback_offers()):
         found.setdefault(offer.provider, offer)

@@ -1,7 +1,7 @@
-"""Small pictures for lists: drawn when they are first asked for, kept as files, never as rows.
+"""Small pictures for lists: drawn on the first request, kept as files, never as rows.
 
 Losing one loses nothing. A large original takes four bytes of memory for each of its pixels, so it
-is drawn in a process of its own, whose memory is bounded and goes back to the system. One such runs
+is drawn in a process of its own, with bounded memory that goes back to the system. One such runs
 at a time.
 """
 

@@ -61,7 +61,7 @@ def move_jobs(account_id: int) -> None:
 
 @ends_well
 def remove_texts() -> None:
-    """What former people left, after staff asked for its removal."""
+    """Texts and pictures of former users, after staff requested their removal."""
     if removal.run(timezone.now(), seconds=MOVE_LASTS):
         queue.enqueue_removal()
 

@@ -54,7 +54,7 @@ LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 MOST_A_TICK = 1000
 STAND_IN_LASTS = timedelta(seconds=45)
 STAND_IN_WAIT = 20
-# The first look waits for whoever was started together with the ticker.
+# The first look waits for the processes that were started together with the ticker.
 LOOK_AFTER = 60
 LOOK_AGAIN = 10
 PULL_BACK_EVERY = 10
@@ -82,7 +82,7 @@ class Ticker:
         self._duty_until = self._look_for_dead_at = LONG_AGO
 
     def run(self, stop: threading.Event) -> None:
-        """Tick until told to stop; an outage of the database only delays."""
+        """Tick until `stop` is set; an outage of the database only delays."""
         while not stop.is_set():
             started = time.monotonic()
             try:
@@ -231,7 +231,7 @@ def tick_once_if_alone() -> bool:
 
 
 def follow_poll(call: Call, answer: PollResult | ConfirmedRun, now: datetime) -> None:
-    """A poll that failed means nothing, whatever its status: only the run's own end is news."""
+    """A poll that failed means nothing, with any status: only the run's own end is news."""
     if isinstance(answer, ConfirmedRun):
         webhook_references.follow(call, answer, now)
         return
@@ -264,7 +264,7 @@ def wake_due(now: datetime) -> None:
 
 
 def _due_stages(now: datetime) -> list[Stage]:
-    """Lapsed leases, then what was never put into the queue, then what nobody took out of it.
+    """Lapsed leases, then what was never put into the queue, then what no worker took out of it.
     Each is read in the order of its index, so that a long queue costs no sorting."""
     most = 4 * settings.WORKERS
     again = now - settings.WAKE_AGAIN_AFTER

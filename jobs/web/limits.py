@@ -51,7 +51,7 @@ def strict(name: str, most: int, within: timedelta, *, network: int | None = Non
 
 
 def secret(name: str, most: int, within: timedelta) -> Limit:
-    """Unlimited, it would let passwords be guessed, so it never depends on Redis alone."""
+    """Unlimited, it would let passwords be guessed, so it never depends only on Redis."""
     person = Rule(name, most, within, guards_secret=True)
     of_network = Rule(f"{name} of a network", 10 * most, within, guards_secret=True)
     return Limit(person, of_network, fresh_cookie_helps=False)

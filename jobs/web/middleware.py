@@ -37,8 +37,8 @@ def visitor(get_response: Callable[[SiteRequest], HttpResponse]):
 
 
 class RateLimits:
-    """Counts every request that gets as far as this, also one to nowhere and one whose form is not
-    ours. The answer waits until the form's token was checked: only then is what it holds shown."""
+    """Counts every request that gets as far as this, also with a foreign form or to nowhere.
+    The answer waits until the form's token was checked: only then is what it holds shown."""
 
     def __init__(self, get_response: Callable[[SiteRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -1,4 +1,4 @@
-"""What a page says about a job, from its rows: only what is known, and since when.
+"""The sentences of a page about a job, from its rows: only what is known, and since when.
 
 The sentences are facts about the call and the slot; none says "failed" without evidence.
 """

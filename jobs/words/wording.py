@@ -32,7 +32,7 @@ class Look:
     tone: str
     actions: tuple[str, ...] = ()
     headline: "StrPromise | str" = ""
-    """Above its sentences, where they are told before all else."""
+    """Above the sentences of states that show these first."""
 
     @property
     def favicon(self) -> str:

@@ -1,6 +1,6 @@
 """The adapter of the local sandbox: Polza's contract, plus the fault that the person chose. Its
 webhooks are signed in the way that `SANDBOX_HOOKS` says. An id in the headers is read, as other
-providers give it; of the sandbox's answers, that of one fault alone has it."""
+providers give it; only the answer of one fault of the sandbox has it."""
 
 from collections.abc import Mapping
 from dataclasses import replace

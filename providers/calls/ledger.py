@@ -147,7 +147,7 @@ def note_early_id(call_id: int, reference: str) -> bool:
 
 
 def _by_early_word(call_id: int, news: Outcome) -> Outcome:
-    """A submit whose answer was lost, or was a server error, although the run had been named
+    """The answer to a submit was lost, or was a server error, although the run had been named
     before: by the headers, and then it can be polled, or by a webhook, and then it is not certain
     to be rejected."""
     server_failed = isinstance(news, Rejected) and (news.why.http or 0) >= 500

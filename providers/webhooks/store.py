@@ -2,7 +2,7 @@
 
 MUST rules: no body is kept, only the id it names; a hook changes no state. It moves the call's
 next look to now, in the transaction that stores it, and what it names is polled by an
-authenticated GET before anything is believed (`webhook_references`). Polling alone
+authenticated GET before anything is believed (`webhook_references`). Polling by itself
 finishes every job.
 """
 
@@ -67,5 +67,5 @@ def ids_named_for(calls: Sequence[Call]) -> dict[int, list[str]]:
 
 
 def _digest(call: Call, body: bytes) -> str:
-    """Stands for the id that an unsigned hook lacks: the same body again is the same message."""
+    """Replaces the id that an unsigned webhook lacks: the same body is the same message."""
     return "sha256:" + hashlib.sha256(call.hook_token.encode() + b"\n" + body).hexdigest()

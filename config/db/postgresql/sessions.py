@@ -52,6 +52,6 @@ def configure(connection: psycopg.Connection) -> None:
 
 
 def is_pooled(connection: psycopg.Connection) -> bool:
-    """True behind a pooler such as PgBouncer, whose handshake has its own process id."""
+    """True behind a pooler such as PgBouncer: the handshake has the process id of the pooler."""
     row = connection.execute("SELECT pg_backend_pid()").fetchone()
     return row is not None and row[0] != connection.info.backend_pid

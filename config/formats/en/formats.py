@@ -1,4 +1,4 @@
-"""How instants are shown where no page says how: in the admin, as evidence, to the second."""
+"""How instants are shown by default, as in the admin: to the second, because they are evidence."""
 
 DATE_FORMAT = "j M Y"
 DATETIME_FORMAT = "j M Y, H:i:s T"

@@ -62,7 +62,7 @@ class Command(BaseCommand):
 
 
 class Announcement:
-    """Says where the site is as soon as it answers there."""
+    """Print the site's address as soon as it answers there."""
 
     def __init__(self, text: str) -> None:
         self.text = text

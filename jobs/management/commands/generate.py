@@ -94,7 +94,7 @@ class Command(BaseCommand):
         return report
 
     def _look(self, job_id: uuid.UUID, last: dict[str, Any]) -> dict[str, Any]:
-        """How the job stands; the `last` report while the database is away."""
+        """The state of the job; the `last` report while the database is away."""
         try:
             job = Job.objects.select_related("attempt").get(pk=job_id)
             self._tell_events(job)
@@ -106,7 +106,7 @@ class Command(BaseCommand):
             return last
 
     def _tell_events(self, job: Job) -> None:
-        """By the rows not told yet: an event's id says nothing about when it was committed."""
+        """From the rows not printed yet: an event's id is no evidence of when it was committed."""
         if self.as_json:
             return
         for event in job.events.order_by("pk"):

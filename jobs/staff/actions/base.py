@@ -38,7 +38,7 @@ def find_job(call: Call) -> Job | None:
 
 
 def lock_call(call_id: int) -> tuple[Call, Job | None]:
-    """The call as it is once its job is locked. Whoever records an outcome takes the same lock."""
+    """The call as it is once its job is locked. Recording an outcome takes the same lock."""
     call = Call.objects.get(pk=call_id)
     job = Job.objects.of_work(call.work).select_for_update().first()
     call.refresh_from_db()

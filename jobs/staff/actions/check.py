@@ -88,9 +88,9 @@ def preview(calls: Sequence[Call], able: Sequence[Call]) -> list[str]:
 
 @transaction.atomic
 def run(call_ids: Sequence[int], decision: Decision) -> int:
-    """Returns how many calls are polled. Those that cannot be asked about are left alone; raises
+    """Returns how many calls are polled. Those that cannot be polled are not changed; raises
     Refused where that leaves none."""
-    # The order of locks of whoever records an outcome: with another order both would deadlock.
+    # The same order of locks as for recording an outcome: another order would deadlock.
     jobs = _lock_jobs(call_ids)
     calls = list(Call.objects.filter(pk__in=call_ids).order_by("pk"))
     refusals = why_not_each(calls, decision.now)

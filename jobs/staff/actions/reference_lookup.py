@@ -1,4 +1,4 @@
-"""What a provider says of an id before staff attach it to a call: asked for, shown, then decided.
+"""The provider's answer about an id, shown to staff before they attach it to a call.
 
     look ──> confirmed: it knows such a run ──> shown with what speaks against it ──> attach
       └────> anything else, or a run that began before the call was sent ──> refused
@@ -115,5 +115,5 @@ def _in_list(call: Call, reference: str, now: datetime) -> Run | None:
 
 
 def _shown(said: str) -> str:
-    """Whatever the provider says, a page can show it and a column keep it."""
+    """Any answer of the provider, in a form that a page can show and a column can store."""
     return storable(said, MOST_SHOWN)

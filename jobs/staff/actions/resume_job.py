@@ -39,7 +39,7 @@ def preview(jobs: Sequence[Job], aside: Mapping[uuid.UUID, Stage]) -> list[str]:
 
 @transaction.atomic
 def run(job_ids: Sequence[uuid.UUID], decision: Decision) -> int:
-    """Returns how many jobs go on. Those without a stage that was set aside are left alone; raises
+    """Returns how many jobs go on. Those without a stage that was set aside are not changed; raises
     Refused where that leaves none. The starts they had stay counted."""
     jobs = Job.objects.filter(pk__in=job_ids).select_for_update().order_by("pk")
     resumed = []

@@ -24,7 +24,7 @@ class Table:
         return list(zip(self.heads, self.rows[0], strict=True)) if len(self.rows) == 1 else []
 
     def with_remarks(self, remarks: Sequence[str]) -> "Table":
-        """With a column for why rows are left alone, where there is any reason."""
+        """With a column for the reason why a row is not changed, where there is any."""
         if not any(remarks):
             return self
         rows = [[*row, why or "–"] for row, why in zip(self.rows, remarks, strict=True)]

@@ -8,7 +8,7 @@ from django.db.models import Case, IntegerField, Value, When
 from quotas.models import Alert, AlertKind
 
 MOST = 20
-# What may cost somebody money or a picture, then what stands still, then what only warns.
+# First what may cost money or a picture, then what has stopped, then warnings.
 WORST_FIRST = (
     AlertKind.OTHER_RUN,
     AlertKind.CONTRADICTION,

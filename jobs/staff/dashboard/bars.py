@@ -24,7 +24,7 @@ class Bar:
 class Chart:
     bars: tuple[Bar, ...]
     top: int
-    """What the whole height stands for."""
+    """The value of the full height."""
 
     step: int = STEP
     bar_width: int = WIDTH

@@ -12,7 +12,7 @@ MOST = 50
 
 @dataclass(frozen=True)
 class Doubt:
-    """What its state allows; what its reader may is asked where it is shown."""
+    """What its state allows; the reader's permissions are checked where it is shown."""
 
     call: Call
     job: Job | None

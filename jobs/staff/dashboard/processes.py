@@ -54,7 +54,7 @@ def schedules() -> list[Schedule]:
 
 
 def last_failures(rows: list[Schedule]) -> dict[str, Task]:
-    """By the id of a schedule's last task: the queue keeps those that failed alone."""
+    """By the id of a schedule's last task: the queue keeps only those that failed."""
     ids = [row.task for row in rows if row.task]
     failed = Task.objects.filter(pk__in=ids, success=False)
     return failed.only("pk", "stopped").in_bulk()

@@ -1,4 +1,4 @@
-"""Where each provider stands: its gate, its money, its speed and its errors of the last day."""
+"""The state of each provider: its gate, its money, its speed and its errors of the last day."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field

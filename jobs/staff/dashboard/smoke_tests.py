@@ -21,12 +21,12 @@ class Tested:
 
 
 def newest_tests() -> dict[str, SmokeTest]:
-    """By provider, those whose verdict is known."""
+    """By provider, those with a verdict."""
     return {test.provider: test for test in SmokeTest.objects.newest_of_each(known_names())}
 
 
 def tested_of(test: SmokeTest | None, now: datetime) -> Tested:
-    """A good one that is too old is told with when it was, as its alert tells it."""
+    """A good one that is too old is shown with its time, as in its alert."""
     if test is None:
         return Tested("", _("not tested yet"))
     why = smoke.trouble_of(test, now)

@@ -45,7 +45,7 @@ def use_until(today: date) -> list[DayOfUse]:
     first = today - timedelta(days=DAYS - 1)
     rows = Attempt.objects.filter(state__in=PARTS, day__range=(first, today))
     counts: dict[date, dict[str, int]] = defaultdict(dict)
-    # Rows, not ids: both databases then read the index on state and day alone.
+    # Rows, not ids: both databases then read only the index on state and day.
     counted = rows.order_by().values("day", "state").annotate(attempts=Count("*"))
     for day, state, attempts in counted.values_list("day", "state", "attempts"):
         counts[day][state] = attempts
