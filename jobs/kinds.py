@@ -4,13 +4,17 @@ A stage is run by a function, or it `Sends`: a request is opened, sent once and 
 `jobs.engine.sending`, in the way of every kind.
 """
 
-from collections.abc import Callable, Mapping
+import uuid
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from jobs.core.leases import StageLease
-from jobs.core.models import Job, Stage
+from jobs.core.models import Event, Job, JobQuerySet, Stage
 from jobs.followers import Follower
-from jobs.pictures import follow, generate, saving
+from jobs.pictures import follow, generate, owner_actions, panels, saving
+from jobs.pictures.words import WORDS
+from jobs.words.kind_words import KindWords
 from providers.adapters.base import Request
 from providers.calls.models import Call
 
@@ -26,10 +30,30 @@ Step = Sends | Callable[[StageLease], None]
 
 
 @dataclass(frozen=True)
+class Templates:
+    result: str
+    """On the job's page, above its progress."""
+    request: str
+    """On the job's page: what was ordered."""
+    list_entry: str
+
+
+@dataclass(frozen=True)
 class Kind:
     name: str
     stages: Mapping[str, Step]
     follower: Follower
+    words: KindWords
+    panel: Callable[[Job, Sequence[Event], datetime], dict[str, object]]
+    """For the job's page, beside `jobs.panels`: `steps`, `sentences`, `has_result`, `look_in`, and
+    what its own templates read. The events are those of the job, the oldest first."""
+    templates: Templates
+    order_page: str
+    """The name of its URL; `?from=<job>` fills the form in."""
+    delete_result: Callable[[uuid.UUID, datetime], bool]
+    """Of a ready job, by its owner. True again for a repeated request."""
+    list_needs: Sequence[str] = ()
+    """The relations of a job that the list entry reads."""
 
 
 KINDS: dict[str, Kind] = {
@@ -37,6 +61,14 @@ KINDS: dict[str, Kind] = {
         name="image",
         stages={"generate": Sends(generate.request_of), "save": saving.save},
         follower=follow.FOLLOWER,
+        words=WORDS,
+        panel=panels.panel_of,
+        templates=Templates(
+            result="ui/_pictures.html", request="ui/_request.html", list_entry="ui/_tile.html"
+        ),
+        order_page="new_picture",
+        delete_result=owner_actions.delete_result,
+        list_needs=("pictures",),
     ),
 }
 
@@ -47,3 +79,8 @@ def kind_of(job: Job) -> Kind:
 
 def follower_of(job: Job) -> Follower:
     return KINDS[job.kind].follower
+
+
+def with_list_needs(jobs: JobQuerySet) -> JobQuerySet:
+    """With what the list entries of all kinds read."""
+    return jobs.prefetch_related(*{need for kind in KINDS.values() for need in kind.list_needs})

@@ -39,6 +39,8 @@ from quotas import alerts
 from quotas.models import Account, AlertKind
 from quotas.states import AttemptState
 
+SENT = (JobState.RUNNING, JobState.IN_DOUBT)
+
 # Closed for so long that no turn will come.
 HOPELESS = frozenset({Reason.AUTH, Reason.BALANCE, Reason.CAP})
 
@@ -275,3 +277,15 @@ def _alert_staff(shift: Shift | None, now: datetime) -> None:
         )
     elif shift:
         alerts.close_alert(kind=AlertKind.PROVIDER_PAUSED, subject=shift.provider, now=now)
+
+
+@transaction.atomic
+def stop_waiting(job_id: uuid.UUID, now: datetime) -> bool:
+    """Note that its owner no longer waits: the call goes on and may cost, its slot stays on hold
+    until it ends. Only a request that surely was not executed is not sent again. True again for a
+    repeated request; False for a job that is not on its way."""
+    sent = Job.objects.select_for_update().filter(pk=job_id, state__in=SENT)
+    if sent.filter(unwanted_at=None).update(unwanted_at=now):
+        transitions.record_event(job_id, event=EventName.UNWANTED, now=now)
+        return True
+    return sent.exists()

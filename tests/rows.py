@@ -83,7 +83,7 @@ def generating(account: Account, now: datetime, **order: str) -> Job:
 def unwanted(account: Account, now: datetime, **order: str) -> Job:
     """On its way, but its person waits no longer."""
     job = generating(account, now, **order)
-    assert owner_actions.stop_waiting(job.pk, now + 3 * SECOND)
+    assert outcomes.stop_waiting(job.pk, now + 3 * SECOND)
     return again(job)
 
 

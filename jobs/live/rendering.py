@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 
 from jobs.core.models import Job
 from jobs.core.states import ENDS
-from jobs.pictures.panels import panel_of
+from jobs.panels import panel_of
 from jobs.words.quota import quota_of
 
 
@@ -30,7 +30,12 @@ def render(job_id: uuid.UUID) -> Rendered | None:
     job = Job.objects.select_related("attempt", "account").filter(pk=job_id).first()
     if job is None:
         return None
-    context = {**panel_of(job), "quota": quota_of(job.account), "has_news": True, "as_part": True}
+    context = {
+        **panel_of(job),
+        "quota": quota_of(job.account, job.kind),
+        "has_news": True,
+        "as_part": True,
+    }
     html = render_to_string("_job_live.html", context)
     return Rendered(job.pk, job.version, job.state in ENDS, _event(job.version, html))
 

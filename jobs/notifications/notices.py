@@ -33,6 +33,7 @@ from jobs.core.events import EventName
 from jobs.core.models import Job, Lease
 from jobs.core.outages import outlast
 from jobs.core.states import OPEN
+from jobs.kinds import kind_of
 from jobs.notifications import mailing
 from jobs.notifications.mailing import DeliveryResult
 from jobs.words import wording
@@ -125,12 +126,11 @@ def send(job: Job, now: datetime) -> DeliveryResult | None:
 def message_about(job: Job, to: str) -> EmailMessage:
     """State, times and address: mail is read on shared screens, so no word of the prompt. The
     address needs PUBLIC_URL and is left out without it."""
-    look = wording.LOOKS[job.state]
+    look, words = wording.LOOKS[job.state], kind_of(job).words
     lines = [
-        _("Your picture from %(asked)s: %(state)s.")
-        % {"asked": _moment(job.created_at), "state": look.word},
+        str(words.mail) % {"requested": _moment(job.created_at), "state": look.word},
         _("Ended on %(ended)s.") % {"ended": _moment(job.ended_at or job.changed_at)},
-        _("You asked for this email on the picture's page. We will not send another about it."),
+        str(words.mail_reason),
     ]
     if settings.PUBLIC_URL:
         lines.insert(2, settings.PUBLIC_URL + reverse("job", args=[job.pk]))

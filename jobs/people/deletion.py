@@ -27,7 +27,6 @@ from jobs.core import queue
 from jobs.core.models import Deed, Job, JobQuerySet, Picture, StaffAction
 from jobs.core.states import JobState
 from jobs.people import removal
-from jobs.pictures import owner_actions
 from quotas import account_merge, accounts
 from quotas.models import Account, Attempt, Grant
 
@@ -61,7 +60,7 @@ def belongings_of(users: list[User]) -> Belongings:
     count = jobs.aggregate(
         all=Count("pk"),
         queued=Count("pk", filter=Q(state=JobState.QUEUED)),
-        sent=Count("pk", filter=Q(state__in=owner_actions.SENT)),
+        sent=Count("pk", filter=Q(state__in=outcomes.SENT)),
     )
     pictures = Picture.objects.filter(job__in=jobs).aggregate(all=Count("pk"), size=Sum("size"))
     actions = StaffAction.objects.filter(Q(account__in=theirs) | Q(by__in=users))
@@ -125,7 +124,7 @@ def _leave(account: Account, now: datetime) -> None:
     theirs = _jobs_of(Account.objects.filter(pk=account.pk))
     for job_id in list(theirs.open().values_list("pk", flat=True)):
         if not outcomes.cancel(job_id, now):
-            owner_actions.stop_waiting(job_id, now)
+            outcomes.stop_waiting(job_id, now)
 
 
 def _jobs_of(owners) -> JobQuerySet:

@@ -1,4 +1,5 @@
-"""What a person may still wish once a request was sent. No wish ends a call or an attempt."""
+"""Delete the result of a job, for its owner or because it has been kept long enough. No call and
+no attempt ends by that."""
 
 import uuid
 from collections.abc import Collection
@@ -12,20 +13,6 @@ from jobs.core.events import EventName
 from jobs.core.models import Job, Picture, UnreadResult
 from jobs.core.states import JobState
 from jobs.pictures import media, thumbnails
-
-SENT = (JobState.RUNNING, JobState.IN_DOUBT)
-
-
-@transaction.atomic
-def stop_waiting(job_id: uuid.UUID, now: datetime) -> bool:
-    """Note that nobody waits: the call goes on and may cost, its slot stays on hold until it ends.
-    Only a request that surely was not executed is not sent again. True again for the same wish;
-    False for a job that is not on its way."""
-    sent = Job.objects.select_for_update().filter(pk=job_id, state__in=SENT)
-    if sent.filter(unwanted_at=None).update(unwanted_at=now):
-        transitions.record_event(job_id, event=EventName.UNWANTED, now=now)
-        return True
-    return sent.exists()
 
 
 def delete_result(job_id: uuid.UUID, now: datetime) -> bool:

@@ -20,6 +20,7 @@ from jobs.core.models import Job, Picture
 from jobs.core.states import OPEN, JobState
 from jobs.core.works import work_of
 from jobs.pictures.orders import PictureOrder, new_form_key, order_picture
+from jobs.pictures.words import WORDS
 from jobs.words import wording
 from providers.adapters.registry import Offer, fallback_offers, offers
 from providers.calls.models import SmokeTest
@@ -139,5 +140,5 @@ def _verdict_on_picture(test: SmokeTest, job: Job) -> Verdict:
 
 def _in_words(job: Job) -> str:
     if job.state == JobState.FAILED:
-        return wording.reason_in_words(job.reason)
+        return WORDS.reason_in_words(job.reason)
     return str(wording.LOOKS[job.state].word)

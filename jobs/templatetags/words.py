@@ -7,6 +7,7 @@ from django import template
 from django.utils import formats
 
 from jobs.core.models import Job
+from jobs.kinds import Kind, kind_of
 from jobs.words import wording
 from providers.adapters.registry import is_sandbox
 from providers.calls.money import format_amount
@@ -22,12 +23,17 @@ def look(state: str) -> wording.Look:
 
 @register.filter
 def headline(job: Job) -> str:
-    return wording.headline_of(job.state, job.reason)
+    return kind_of(job).words.headline(job.state, job.reason)
 
 
 @register.filter
-def title(prompt: str) -> str:
-    return wording.title_of(prompt)
+def title(job: Job) -> str:
+    return kind_of(job).words.title(job)
+
+
+@register.filter
+def kind(job: Job) -> Kind:
+    return kind_of(job)
 
 
 @register.filter
@@ -46,8 +52,8 @@ def utc_moment(at: datetime) -> str:
 
 
 @register.filter
-def label(action: str) -> str:
-    return str(wording.ACTIONS[action])
+def label(action: str, job: Job) -> str:
+    return kind_of(job).words.label(action)
 
 
 @register.filter

@@ -3,6 +3,7 @@ without the quota pays no query."""
 
 from django.utils.functional import SimpleLazyObject
 
+from jobs.kinds import KINDS
 from jobs.people.requests import SiteRequest
 from jobs.words.quota import quota_of
 from providers.adapters.registry import has_key, is_sandbox, offers
@@ -13,7 +14,7 @@ THEMES = ("light", "dark")
 
 def site(request: SiteRequest) -> dict[str, object]:
     return {
-        "quota": SimpleLazyObject(lambda: quota_of(request.account)),
+        "quota": SimpleLazyObject(lambda: quota_of(request.account, next(iter(KINDS)))),
         "makes_test_pictures": makes_test_pictures(),
         "theme": theme_of(request),
         "has_provider_key": has_key(),

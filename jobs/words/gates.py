@@ -21,7 +21,7 @@ WHY: dict[str, "StrPromise"] = {
     "content": _("prompt refused"),
     "deadline": _("outcome never learned"),
     "input": _("request refused"),
-    "no_output": _("finished without a picture"),
+    "no_output": _("finished without a result"),
     "provider": _("provider error"),
     "rate": _("too many requests"),
     "staff": _("by staff"),

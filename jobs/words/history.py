@@ -1,13 +1,10 @@
 """The history of a job in words: its events, and why another provider was used."""
 
-from collections.abc import Mapping
-from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_lazy
 
 from jobs.core.events import EventName
-from jobs.words.wording import day_in_words, reason_in_words, time_in_words
 from providers.reasons import Reason
 
 if TYPE_CHECKING:
@@ -28,44 +25,44 @@ EVENTS: dict[EventName, "StrPromise"] = {
     EventName.OVERDUE: gettext_lazy(
         "The provider is taking too long. We keep checking, less often."
     ),
-    EventName.MADE: gettext_lazy("The picture was made."),
-    EventName.MADE_LATE: gettext_lazy("We found out later that the picture was made."),
+    EventName.MADE: gettext_lazy("The result was made."),
+    EventName.MADE_LATE: gettext_lazy("We found out later that the result was made."),
     EventName.FETCH_FAILED: gettext_lazy("We could not download the file. We will try again."),
     EventName.STORE_FAILED: gettext_lazy("We could not save the file. We will try again."),
     EventName.NO_OUTPUT: gettext_lazy(
-        "The provider finished, but lists no picture yet. We check again."
+        "The provider finished, but lists no result yet. We check again."
     ),
     EventName.UNREAD: gettext_lazy(
         "We cannot read what the provider made. Staff have been notified."
     ),
-    EventName.DELIVERED: gettext_lazy("Staff delivered the picture."),
-    EventName.READY: gettext_lazy("The picture is ready."),
-    EventName.ANOTHER: gettext_lazy("Another picture for this request arrived."),
+    EventName.DELIVERED: gettext_lazy("Staff delivered the result."),
+    EventName.READY: gettext_lazy("The result is ready."),
+    EventName.ANOTHER: gettext_lazy("Another result for this request arrived."),
     EventName.FAILED: gettext_lazy("This request failed. %(reason)s"),
     EventName.WORK_FAILED: gettext_lazy("One part of this request failed."),
-    EventName.FAILED_LATE: gettext_lazy("We found out later that no picture was made."),
+    EventName.FAILED_LATE: gettext_lazy("We found out later that no result was made."),
     EventName.NOT_FETCHED: gettext_lazy("We stopped trying to download the file."),
     EventName.CANCELLED: gettext_lazy("You cancelled this request."),
     EventName.RESTORED: gettext_lazy(
         "This site was restored from a backup, and this request was cancelled."
     ),
     EventName.UNWANTED: gettext_lazy("You stopped waiting."),
-    EventName.DELETED: gettext_lazy("You deleted the picture."),
+    EventName.DELETED: gettext_lazy("You deleted the result."),
     EventName.REMOVED: gettext_lazy(
-        "The user was deleted, and their prompts and pictures were removed."
+        "The user was deleted, and their requests and results were removed."
     ),
     EventName.EXPIRED: gettext_lazy(
-        "The picture was removed. We keep visitors' pictures for a limited time."
+        "The result was removed. We keep visitors' results for a limited time."
     ),
     EventName.GIVEN_UP: gettext_lazy(
-        "We stopped checking. We never found out whether the picture was made."
+        "We stopped checking. We never found out whether the result was made."
     ),
     EventName.SET_ASIDE: gettext_lazy(
         "Something on our side keeps failing. Next try at %(until)s."
     ),
     EventName.RESUMED: gettext_lazy("Staff resumed this request."),
     EventName.GIVEN_BACK: gettext_lazy(
-        "Staff gave the slot back. We keep checking for the picture."
+        "Staff gave the slot back. We keep checking for the result."
     ),
     EventName.ATTACHED: gettext_lazy("Staff matched this request to a run at the provider."),
     EventName.MAIL_REQUESTED: gettext_lazy("You asked for an email when it ends."),
@@ -80,23 +77,11 @@ BECAUSE: dict[str, "StrPromise"] = {
     Reason.CAP: gettext_lazy("had used up its daily budget"),
     Reason.CONTENT: gettext_lazy("refused the prompt"),
     Reason.INPUT: gettext_lazy("did not accept the request"),
-    Reason.NO_OUTPUT: gettext_lazy("made no picture"),
+    Reason.NO_OUTPUT: gettext_lazy("made nothing"),
     Reason.RATE: gettext_lazy("was busy"),
     Reason.STAFF: gettext_lazy("was paused by staff"),
 }
 WAS_DOWN = gettext_lazy("was unavailable")
-
-
-def event_in_words(name: str, facts: Mapping[str, object], reason: str = "") -> str:
-    """`reason` is the job's; `facts` are those that the event's writer put down."""
-    words: dict[str, object] = {**facts, "reason": reason_in_words(reason) if reason else ""}
-    if "day" in facts:
-        words["day"] = day_in_words(date.fromisoformat(str(facts["day"])))
-    if "because" in facts:
-        words["because"] = because_in_words(str(facts["because"]))
-    if "until" in facts:
-        words["until"] = time_in_words(datetime.fromisoformat(str(facts["until"])))
-    return (str(EVENTS[EventName(name)]) % words).strip()
 
 
 def because_in_words(why: str) -> str:

@@ -50,7 +50,7 @@ LOOKS: dict[str, Look] = {
     ),
     JobState.READY: Look(JobState.READY.label, "tick", "ready", ("download", "reuse", "delete")),
     JobState.FAILED: Look(
-        JobState.FAILED.label, "cross", "failed", ("again",), gettext_lazy("There is no picture")
+        JobState.FAILED.label, "cross", "failed", ("again",), gettext_lazy("There is no result")
     ),
     JobState.CANCELLED: Look(JobState.CANCELLED.label, "bar", "neutral", ("restart",)),
     JobState.NOT_CONFIRMED: Look(
@@ -62,15 +62,13 @@ LOOKS: dict[str, Look] = {
     ),
 }
 
+
+# The actions of any kind; a kind adds those for its own results.
 ACTIONS: dict[str, "StrPromise"] = {
     "cancel": gettext_lazy("Cancel"),
     "stop_waiting": gettext_lazy("Stop waiting"),
-    "download": gettext_lazy("Download"),
-    "reuse": gettext_lazy("Reuse prompt"),
-    "edit": gettext_lazy("Edit prompt"),
     "again": gettext_lazy("Try again (uses a slot)"),
     "restart": gettext_lazy("Start again (uses a slot)"),
-    "delete": gettext_lazy("Delete picture"),
 }
 
 
@@ -110,11 +108,11 @@ REASONS: dict[str, ReasonText] = {
         gettext_lazy("This site has run out of credit with the provider. Only staff can fix this.")
     ),
     Reason.RATE: ReasonText(gettext_lazy("All providers were busy for too long.")),
-    Reason.INPUT: ReasonText(gettext_lazy("The provider did not accept this request."), "edit"),
+    Reason.INPUT: ReasonText(gettext_lazy("The provider did not accept this request.")),
     Reason.CONTENT: ReasonText(
-        gettext_lazy("The provider refused this prompt because of its content rules."), "edit"
+        gettext_lazy("The provider refused this request because of its content rules.")
     ),
-    Reason.NO_OUTPUT: ReasonText(gettext_lazy("The provider finished without a picture."), "edit"),
+    Reason.NO_OUTPUT: ReasonText(gettext_lazy("The provider finished without a result.")),
     Reason.PROVIDER: ReasonText(gettext_lazy("The provider reported an error.")),
     Reason.CANCELLED: ReasonText(gettext_lazy("The provider cancelled the request.")),
     Reason.DEADLINE: ReasonText(gettext_lazy("We had no result from the provider in time.")),
@@ -127,20 +125,20 @@ REASONS: dict[str, ReasonText] = {
     ),
     JobReason.UNWANTED: ReasonText(
         gettext_lazy(
-            "The provider did not make the picture and you had stopped waiting, so we did "
+            "The provider did not execute the request and you had stopped waiting, so we did "
             "not try again."
         )
     ),
     JobReason.NOT_FETCHED: ReasonText(
-        gettext_lazy("The picture was made, but we could not download it.")
+        gettext_lazy("The result was made, but we could not download it.")
     ),
     JobReason.UNREAD: ReasonText(
-        gettext_lazy("The picture was made, but we cannot read it. Staff have been notified."),
+        gettext_lazy("The result was made, but we cannot read it. Staff have been notified."),
         headline=gettext_lazy("Made, but we cannot read it"),
     ),
     JobReason.GIVEN_BACK: ReasonText(
         gettext_lazy(
-            "We have not found out whether the picture was made. If it still arrives, it "
+            "We have not found out whether the result was made. If it still arrives, it "
             "is yours and uses no slot."
         ),
         headline=gettext_lazy("We could not confirm this one"),
@@ -160,25 +158,24 @@ class Question:
 
 QUESTIONS: dict[str, Question] = {
     "stop_waiting": Question(
-        gettext_lazy("Stop waiting for this picture?"),
+        gettext_lazy("Stop waiting for this request?"),
         gettext_lazy(
             "We have sent this request and cannot take it back. The provider may still "
-            "make the picture and charge for it, so your slot stays on hold until we know. "
-            "If the picture arrives, it is yours and uses the slot. If it fails, the slot "
+            "execute it and charge for it, so your slot stays on hold until we know. "
+            "If the result arrives, it is yours and uses the slot. If it fails, the slot "
             "is given back."
         ),
         gettext_lazy("Stop waiting"),
         gettext_lazy("Keep waiting"),
     ),
     "delete": Question(
-        gettext_lazy("Delete this picture?"),
+        gettext_lazy("Delete this result?"),
         gettext_lazy(
-            "This permanently removes the picture and its file from this site. The prompt "
-            "stays, and so does the record that a slot was used. You do not get the slot "
-            "back."
+            "This permanently removes the result and its files from this site. The record "
+            "that a slot was used stays. You do not get the slot back."
         ),
-        gettext_lazy("Delete picture"),
-        gettext_lazy("Keep picture"),
+        gettext_lazy("Delete result"),
+        gettext_lazy("Keep result"),
     ),
 }
 
@@ -192,8 +189,8 @@ class Message:
 
 
 MESSAGES: dict[str, Message] = {
-    "deleted": Message(gettext_lazy("The picture was deleted."), "ready"),
-    "nothing_to_delete": Message(gettext_lazy("There is no picture to delete."), "failed"),
+    "deleted": Message(gettext_lazy("The result was deleted."), "ready"),
+    "nothing_to_delete": Message(gettext_lazy("There is no result to delete."), "failed"),
     "had_ended": Message(gettext_lazy("This request had already ended."), "neutral"),
     "had_been_cancelled": Message(
         gettext_lazy("This request had already been cancelled."), "neutral"
@@ -205,11 +202,11 @@ MESSAGES: dict[str, Message] = {
         gettext_lazy("Too late to cancel. We had already started sending this request."), "failed"
     ),
     "earlier_may_come": Message(
-        gettext_lazy("Your earlier try may still produce a picture, so we did not start another."),
+        gettext_lazy("Your earlier try may still produce a result, so we did not start another."),
         "doubt",
     ),
     "earlier_came": Message(
-        gettext_lazy("Your earlier try produced its picture after all."), "ready"
+        gettext_lazy("Your earlier try produced its result after all."), "ready"
     ),
 }
 
@@ -227,28 +224,6 @@ UNCLEAR = gettext_lazy(
 )
 
 
-def reason_in_words(reason: str) -> str:
-    return str(REASONS.get(reason, REASONS[Reason.PROVIDER]).says)
-
-
-def headline_of(state: str, reason: str) -> str:
-    """Empty for a state without a headline."""
-    may_differ = state in (JobState.FAILED, JobState.IN_DOUBT) and reason in REASONS
-    own = REASONS[reason].headline if may_differ else ""
-    return str(own or LOOKS[state].headline)
-
-
-def actions_of(
-    state: str, reason: str, *, is_unwanted: bool = False, is_deleted: bool = False
-) -> tuple[str, ...]:
-    """The owner's actions. A failure offers the one that fits its reason. A request is not offered
-    twice."""
-    if state == JobState.FAILED:
-        return (REASONS.get(reason, REASONS[Reason.PROVIDER]).action,)
-    gone = ("stop_waiting",) * is_unwanted + ("download", "delete") * is_deleted
-    return tuple(name for name in LOOKS[state].actions if name not in gone)
-
-
 def doubt_in_words(rule: str, at: str) -> str:
     return str(DOUBTS.get(rule, UNCLEAR)) % {"time": at}
 
@@ -257,7 +232,7 @@ def title_of(prompt: str) -> str:
     """The first words, cut between two of them where they are not too long."""
     text = " ".join(prompt.split())
     if len(text) <= LONGEST_TITLE:
-        return text or _("Picture")
+        return text
     words = text[:LONGEST_TITLE].rpartition(" ")[0].rstrip(" ,.;:–-")
     return (words if len(words) > LONGEST_TITLE // 2 else text[: LONGEST_TITLE - 1]) + "…"
 

@@ -17,7 +17,7 @@ from jobs.core.models import Job
 from jobs.core.states import JobState
 from jobs.pictures.cli import NotOrdered, OrderInDoubt, order_from
 from jobs.pictures.reports import report_of, report_of_new, report_of_none
-from jobs.words import history, wording
+from jobs.pictures.words import WORDS
 from quotas import accounts
 
 LOOK_EVERY = 0.3
@@ -112,7 +112,7 @@ class Command(BaseCommand):
         for event in job.events.order_by("pk"):
             if event.pk not in self.told:
                 self.told.add(event.pk)
-                words = history.event_in_words(event.name, event.facts, job.reason)
+                words = WORDS.event_in_words(event.name, event.facts, job.reason)
                 self._say(f"{event.at:%H:%M:%S} {words}")
 
     def _tell_silence(self) -> None:
@@ -154,7 +154,7 @@ def _in_words(report: dict[str, Any]) -> str:
     if state == JobState.READY:
         return f"{state}: {' '.join(report['pictures'])}"
     if state == JobState.FAILED:
-        return f"{state}: {report['error']}: {wording.reason_in_words(report['error'])}"
+        return f"{state}: {report['error']}: {WORDS.reason_in_words(report['error'])}"
     return f"{state}: {report['error']}" if report["error"] else str(state)
 
 

@@ -12,6 +12,7 @@ from jobs.core.models import Deed, Job
 from jobs.core.reasons import JobReason
 from jobs.core.states import JobState
 from jobs.engine import incoming
+from jobs.kinds import kind_of
 from jobs.staff.actions import guards
 from jobs.staff.actions.base import (
     Decision,
@@ -44,11 +45,10 @@ def why_not(call: Call, job: Job | None, now: datetime) -> str:
 
 
 def preview(call: Call, job: Job | None, now: datetime) -> list[str]:
-    lines = [
-        _slot(job, now),
-        _("The job ends as Failed. The user reads: %(words)s")
-        % {"words": wording.reason_in_words("given_back")},
-    ]
+    lines = [_slot(job, now)]
+    if job:
+        words = kind_of(job).words.reason_in_words(JobReason.GIVEN_BACK)
+        lines.append(_("The job ends as Failed. The user reads: %(words)s") % {"words": words})
     if call.state == CallState.SUCCEEDED:
         return [
             *lines,

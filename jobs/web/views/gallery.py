@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from jobs.core import heartbeats
 from jobs.core.models import Job, JobQuerySet
 from jobs.core.states import ENDS, OPEN, JobState
+from jobs.kinds import with_list_needs
 from jobs.people.own_rows import own_jobs
 from jobs.people.requests import SiteRequest
 from jobs.web.htmx import wants_part
@@ -78,7 +79,7 @@ def _cut(jobs: JobQuerySet, page: int) -> tuple[list[Job], bool]:
 
 
 def _newest(request: SiteRequest) -> JobQuerySet:
-    return own_jobs(request).kept().order_by("-created_at", "pk").prefetch_related("pictures")
+    return with_list_needs(own_jobs(request).kept().order_by("-created_at", "pk"))
 
 
 def _page_number(request: SiteRequest) -> int:

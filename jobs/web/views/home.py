@@ -6,6 +6,7 @@ from django.views.decorators.http import require_safe
 
 from jobs.core import heartbeats
 from jobs.core.states import ENDS
+from jobs.kinds import with_list_needs
 from jobs.people.own_rows import own_jobs
 from jobs.people.requests import SiteRequest
 from jobs.web.first_run import missing_for
@@ -20,8 +21,8 @@ LAST_RESULTS = 8
 def home(request: SiteRequest) -> HttpResponse:
     newest = own_jobs(request).kept().order_by("-created_at", "pk")
     in_progress = list(newest.open()[:IN_PROGRESS])
-    ended = newest.filter(state__in=sorted(ENDS)).prefetch_related("pictures")
-    results = list(ended[:LAST_RESULTS])
+    ended = newest.filter(state__in=sorted(ENDS))
+    results = list(with_list_needs(ended)[:LAST_RESULTS])
     context = {
         "in_progress": in_progress,
         "results": results,

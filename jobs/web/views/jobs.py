@@ -10,18 +10,23 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from jobs import outcomes
 from jobs.core.models import Job
 from jobs.core.states import OPEN, JobState
+from jobs.kinds import kind_of
+from jobs.panels import panel_of
 from jobs.people.own_rows import own_job
 from jobs.people.requests import SiteRequest
-from jobs.pictures import owner_actions
-from jobs.pictures.panels import actions_of, panel_of
 from jobs.web.views.pages import polled_status, see_other, show, tell
-from jobs.words import wording
+from jobs.words.quota import quota_of
+from jobs.words.wording import MESSAGES
 
 
 @require_safe
 def job_page(request: SiteRequest, job_id: uuid.UUID) -> HttpResponse:
     job = own_job(request, job_id)
-    context = {**panel_of(job), "has_news": request.GET.get("seen") != str(job.version)}
+    context = {
+        **panel_of(job),
+        "quota": quota_of(request.account, job.kind),
+        "has_news": request.GET.get("seen") != str(job.version),
+    }
     status = polled_status(request, goes_on=job.state in OPEN)
     return show(request, "job.html", part="_job_live.html", context=context, status=status)
 
@@ -30,7 +35,7 @@ def job_page(request: SiteRequest, job_id: uuid.UUID) -> HttpResponse:
 def cancel_job(request: SiteRequest, job_id: uuid.UUID) -> HttpResponse:
     job = own_job(request, job_id)
     if not outcomes.cancel(job.pk, timezone.now()):
-        tell(request, _why_not_cancelled(job))
+        tell(request, MESSAGES[_why_not_cancelled(job)])
     return _to_job(job)
 
 
@@ -40,7 +45,7 @@ def stop_waiting(request: SiteRequest, job_id: uuid.UUID) -> HttpResponse:
     job = own_job(request, job_id)
     if request.method == "POST":
         if not _stop(job.pk, timezone.now()):
-            tell(request, "had_ended")
+            tell(request, MESSAGES["had_ended"])
         return _to_job(job)
     return _confirm(request, job, "stop_waiting")
 
@@ -48,26 +53,28 @@ def stop_waiting(request: SiteRequest, job_id: uuid.UUID) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete_result(request: SiteRequest, job_id: uuid.UUID) -> HttpResponse:
     job = own_job(request, job_id)
+    kind = kind_of(job)
     if request.method == "POST":
-        if not owner_actions.delete_result(job.pk, timezone.now()):
-            tell(request, "nothing_to_delete")
+        if not kind.delete_result(job.pk, timezone.now()):
+            tell(request, kind.words.message("nothing_to_delete"))
             return _to_job(job)
-        tell(request, "deleted")
+        tell(request, kind.words.message("deleted"))
         return see_other("gallery")
     return _confirm(request, job, "delete")
 
 
 def _stop(job_id: uuid.UUID, now: datetime) -> bool:
     """Between two looks a request may leave the queue again."""
-    wishes_in_turn = (owner_actions.stop_waiting, outcomes.cancel, owner_actions.stop_waiting)
+    wishes_in_turn = (outcomes.stop_waiting, outcomes.cancel, outcomes.stop_waiting)
     return any(wish(job_id, now) for wish in wishes_in_turn)
 
 
 def _confirm(request: SiteRequest, job: Job, action: str) -> HttpResponse:
     """Ask first. Without a script this is a page; with one its form is shown as a dialog."""
-    if action not in actions_of(job):
+    words = kind_of(job).words
+    if action not in words.actions_for(job):
         return _to_job(job)
-    context = {"job": job, "question": wording.QUESTIONS[action]}
+    context = {"job": job, "question": words.question(action)}
     return show(request, "confirm.html", part="confirm.html", context=context)
 
 

@@ -11,6 +11,7 @@ from jobs.notifications import notices
 from jobs.people.own_rows import NotHere, own_job
 from jobs.people.requests import SiteRequest
 from jobs.web.views.pages import see_other, tell
+from jobs.words.wording import MESSAGES
 
 
 @require_POST
@@ -21,5 +22,5 @@ def mail_notice(request: SiteRequest, job_id: uuid.UUID) -> HttpResponse:
     elif not notices.address_of(job):
         raise NotHere(_("We have no email address for you."))
     elif not notices.ask(job.pk, timezone.now()):
-        tell(request, "had_ended")
+        tell(request, MESSAGES["had_ended"])
     return see_other("job", job.pk)

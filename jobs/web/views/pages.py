@@ -7,7 +7,7 @@ from django.utils.cache import patch_vary_headers
 
 from jobs.people.requests import SiteRequest
 from jobs.web.htmx import wants_part
-from jobs.words.wording import MESSAGES
+from jobs.words.wording import Message
 
 STOP_POLLING = 286
 
@@ -33,7 +33,6 @@ def see_other(to: str, *address: object) -> HttpResponse:
     return response
 
 
-def tell(request: SiteRequest, name: str) -> None:
+def tell(request: SiteRequest, message: Message) -> None:
     """On the next page, in the message's own tone."""
-    message = MESSAGES[name]
     messages.info(request, str(message.says), extra_tags=message.tone)

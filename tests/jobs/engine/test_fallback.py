@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from jobs.core.models import Job, Stage
 from jobs.engine import incoming
-from jobs.pictures.panels import panel_of
+from jobs.panels import panel_of
 from jobs.processes.ticker import follow_poll
 from providers.calls import ledger
 from providers.calls.models import Call, Gate

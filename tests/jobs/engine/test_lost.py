@@ -11,7 +11,7 @@ from django.utils import timezone
 from jobs.core.models import Job
 from jobs.engine import incoming
 from jobs.engine.recovery import follow
-from jobs.pictures.panels import panel_of
+from jobs.panels import panel_of
 from jobs.processes.ticker import Ticker, tick_once_if_alone
 from providers.calls import ledger
 from providers.calls.models import Call, Gate

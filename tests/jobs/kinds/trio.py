@@ -14,10 +14,12 @@ from django.db import transaction
 from jobs import kinds
 from jobs.core import faultpoints, queue, transitions
 from jobs.core.events import EventName
-from jobs.core.models import Job, Stage
+from jobs.core.models import Event, Job, Stage
 from jobs.core.states import JobState
 from jobs.followers import Follower
-from jobs.kinds import Kind, Sends
+from jobs.kinds import Kind, Sends, Templates
+from jobs.words.kind_words import KindWords
+from jobs.words.wording import Message
 from providers.adapters.base import Request
 from providers.adapters.registry import Offer
 from providers.calls.models import Call
@@ -47,7 +49,51 @@ def request_of(stage: Stage, call: Call) -> Request:
     return Request(work=call.work, model=call.model)
 
 
-TRIO = Kind(name=KIND, stages={"ask": Sends(request_of)}, follower=TrioFollower())
+WORDS = KindWords(
+    title=lambda job: f"Trio of {job.created_at:%H:%M}",
+    mail="Your trio from %(requested)s: %(state)s.",
+    mail_reason="You asked for this email on the trio's page.",
+    actions={"delete": "Delete trio"},
+    headlines={JobState.FAILED: "There is no trio"},
+    events={EventName.READY: "The trio is ready."},
+    messages={"deleted": Message("The trio was deleted.", "ready")},
+)
+
+
+def panel_of(job: Job, events: Sequence[Event], now: datetime) -> dict[str, object]:
+    calls = Call.objects.filter(work__in=job.stages.values("work"))
+    parts = sorted((call.work.rpartition(":")[2], call.state) for call in calls)
+    made = [part for part, state in parts if state == "succeeded"]
+    return {
+        "parts": parts,
+        "has_result": bool(parts),
+        "steps": [],
+        "sentences": [f"{len(made)} of {len(OFFERS)} parts are done."],
+        "look_in": None,
+    }
+
+
+def delete_result(job_id: uuid.UUID, now: datetime) -> bool:
+    ready = Job.objects.filter(pk=job_id, state=JobState.READY)
+    if not ready.update(result_deleted_at=now):
+        return False
+    transitions.record_event(job_id, event=EventName.DELETED, now=now)
+    return True
+
+
+TRIO = Kind(
+    name=KIND,
+    stages={"ask": Sends(request_of)},
+    follower=TrioFollower(),
+    words=WORDS,
+    panel=panel_of,
+    templates=Templates(
+        result="trio/result.html", request="trio/request.html", list_entry="trio/list_entry.html"
+    ),
+    order_page="new_picture",
+    delete_result=delete_result,
+    list_needs=("stages",),
+)
 
 
 def register() -> None:

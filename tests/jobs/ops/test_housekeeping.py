@@ -16,8 +16,8 @@ from jobs.core.models import Event, Job, Lease, Picture
 from jobs.engine.schedules import PLANS
 from jobs.ops import housekeeping
 from jobs.ops.housekeeping import BATCH, CHORES
+from jobs.panels import panel_of
 from jobs.pictures import thumbnails
-from jobs.pictures.panels import panel_of
 from jobs.processes import tasks
 from providers.calls import ledger, money
 from providers.calls.models import Call

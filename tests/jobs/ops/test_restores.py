@@ -10,8 +10,8 @@ from django_q.models import OrmQ
 
 from jobs.core.models import Lease, Stage
 from jobs.ops import housekeeping, restores
+from jobs.panels import panel_of
 from jobs.pictures import smoke
-from jobs.pictures.panels import panel_of
 from jobs.processes.ticker import follow_poll
 from providers.calls.models import Call, Restore
 from providers.outcomes import Cause, Failed

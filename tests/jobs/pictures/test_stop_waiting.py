@@ -6,7 +6,6 @@ import pytest
 from django.urls import reverse
 
 from jobs import outcomes
-from jobs.pictures import owner_actions
 from providers.outcomes import Cause, Failed, Rejected
 from tests import rows
 from tests.jobs.conftest import text_of
@@ -67,7 +66,7 @@ def test_a_failure_gives_the_slot_back(account, now):
 
 def test_a_busy_provider_is_not_asked_again(account, now):
     job = rows.sending(account, now)
-    assert owner_actions.stop_waiting(job.pk, now)
+    assert outcomes.stop_waiting(job.pk, now)
     job = rows.news(job, BUSY, now + SOON)
     assert (*facts(job), job.reason) == ("failed", "failed", "unwanted")
     assert not job.stages.unfinished().exists()

@@ -10,7 +10,7 @@ from jobs.core.models import StaffAction, Stage
 from jobs.engine import incoming
 from jobs.engine.recovery import follow
 from jobs.ops import audit
-from jobs.pictures.panels import panel_of
+from jobs.panels import panel_of
 from jobs.processes.ticker import Ticker
 from jobs.staff.actions.attach import run as attach
 from jobs.staff.actions.base import Decision, Refused

@@ -9,11 +9,14 @@ import pytest
 
 import jobs
 from jobs.core.events import EventName
+from jobs.core.models import Job
 from jobs.core.reasons import JobReason
 from jobs.core.states import JobState
+from jobs.pictures.words import WORDS
 from jobs.words import history, wording
 from providers.reasons import Reason
 
+NOW = datetime(2026, 11, 12, tzinfo=UTC)
 CODE = Path(jobs.__file__).parent
 STATIC = Path(jobs.__file__).parent.parent / "static"
 ACTIONS = {"cancel", "download", "reuse", "again", "edit", "restart", "stop_waiting", "delete"}
@@ -66,21 +69,21 @@ def test_reasons_name_no_status_code():
 @pytest.mark.parametrize("state", JobState)
 @pytest.mark.parametrize("reason", wording.REASONS)
 def test_actions_are_known(state, reason):
-    assert set(wording.actions_of(state, reason)) <= ACTIONS
+    assert set(WORDS.actions_for(Job(state=state, reason=reason))) <= ACTIONS
 
 
 @pytest.mark.parametrize("state", [JobState.RUNNING, JobState.IN_DOUBT])
 def test_a_second_try_is_never_offered_while_the_first_may_run(state):
-    assert set(wording.actions_of(state, "transport")) <= {"stop_waiting"}
+    assert set(WORDS.actions_for(Job(state=state, reason="transport"))) <= {"stop_waiting"}
 
 
 def test_a_wish_that_was_noted_is_not_offered_again():
-    assert wording.actions_of(JobState.RUNNING, "") == ("stop_waiting",)
-    assert wording.actions_of(JobState.RUNNING, "", is_unwanted=True) == ()
+    assert WORDS.actions_for(Job(state=JobState.RUNNING, reason="")) == ("stop_waiting",)
+    assert WORDS.actions_for(Job(state=JobState.RUNNING, unwanted_at=NOW)) == ()
 
 
 def test_a_deleted_picture_is_offered_no_more():
-    assert wording.actions_of(JobState.READY, "", is_deleted=True) == ("reuse",)
+    assert WORDS.actions_for(Job(state=JobState.READY, result_deleted_at=NOW)) == ("reuse",)
 
 
 def test_every_question_belongs_to_an_action():
@@ -89,7 +92,7 @@ def test_every_question_belongs_to_an_action():
 
 
 def test_every_action_has_words():
-    assert set(wording.ACTIONS) == ACTIONS
+    assert {*wording.ACTIONS, *WORDS.actions} == ACTIONS
 
 
 def test_every_mark_of_a_step_is_in_the_sprite_or_a_number():
@@ -104,18 +107,18 @@ def test_only_what_needs_telling_has_a_headline():
 
 
 def test_a_slot_given_back_is_not_told_as_a_picture_that_does_not_exist():
-    told = {reason: wording.headline_of("failed", reason) for reason in wording.REASONS}
+    told = {reason: WORDS.headline("failed", reason) for reason in wording.REASONS}
     assert told.pop("given_back") == "We could not confirm this one"
     assert told.pop("unread") == "Made, but we cannot read it"
     assert set(told.values()) == {"There is no picture"}
 
 
 def test_refused_prompt_offers_to_edit_it():
-    assert wording.actions_of(JobState.FAILED, "content") == ("edit",)
+    assert WORDS.actions_for(Job(state=JobState.FAILED, reason="content")) == ("edit",)
 
 
 def test_unknown_reason_reads_as_a_failure_of_the_provider():
-    assert wording.reason_in_words("new") == wording.reason_in_words("provider")
+    assert WORDS.reason_in_words("new") == WORDS.reason_in_words("provider")
 
 
 @pytest.mark.parametrize(
@@ -136,16 +139,16 @@ def test_span_is_rounded_outwards(least, most, says):
 
 
 def test_event_speaks_of_its_facts():
-    says = history.event_in_words("reserved", {"slot": 3, "day": "2026-11-12"})
+    says = WORDS.event_in_words("reserved", {"slot": 3, "day": "2026-11-12"})
     assert says == "Slot 3 of 12 Nov was reserved."
 
 
 def test_failure_without_a_reason_is_said_plainly():
-    assert history.event_in_words("failed", {}) == "This request failed."
+    assert WORDS.event_in_words("failed", {}) == "This request failed."
 
 
 def test_set_aside_says_until_when():
-    says = history.event_in_words("set_aside", {"until": "2026-11-12T14:03:00+00:00"})
+    says = WORDS.event_in_words("set_aside", {"until": "2026-11-12T14:03:00+00:00"})
     assert says.endswith("Next try at 14:03 UTC.")
 
 
@@ -196,4 +199,4 @@ def test_day():
     ],
 )
 def test_title_is_the_first_words(prompt, title):
-    assert wording.title_of(prompt) == title
+    assert WORDS.title(Job(prompt=prompt)) == title

@@ -13,14 +13,15 @@ from django.utils.translation import ngettext
 from jobs.core.models import Event, Job
 from jobs.core.reasons import JobReason
 from jobs.core.states import JobState
+from jobs.pictures.words import WORDS
 from jobs.words import history, wording
+from jobs.words.quota import slot_in_words
 from providers.adapters.registry import is_sandbox
 from providers.calls.durations import Usual
 from providers.calls.models import Call
 from providers.calls.poll_times import slow_interval
 from providers.recovery import why_not_to_ask
 from quotas.days import utc_day
-from quotas.ledger import Balance, Refused
 from quotas.states import AttemptState
 
 MOST_AHEAD = 100
@@ -160,14 +161,14 @@ def _in_doubt(known: Known) -> list[str]:
         wording.doubt_in_words(call.rule, wording.moment_in_words(doubtful_at, known.now)),
         _no_second_try(),
         _search(call, known.now),
-        slot_in_words(known),
+        _slot(known),
         *_wish(known),
     ]
 
 
 def _unread(known: Known) -> list[str]:
     return [
-        wording.reason_in_words("unread"),
+        WORDS.reason_in_words("unread"),
         _("We keep what the provider sent. Your slot is on hold."),
         _("Staff can deliver the picture or give the slot back."),
         _("We also check with the provider from time to time."),
@@ -237,8 +238,12 @@ def _gone(known: Known) -> str:
 
 def _failed(known: Known) -> list[str]:
     if known.job.reason == JobReason.GIVEN_BACK and known.said_at("failed_late"):
-        return [_no_picture(), slot_in_words(known)]
-    return [wording.reason_in_words(known.job.reason), _renewal(known), slot_in_words(known)]
+        return [_no_picture(), _slot(known)]
+    return [
+        WORDS.reason_in_words(known.job.reason),
+        _renewal(known),
+        _slot(known),
+    ]
 
 
 def _no_picture() -> str:
@@ -262,78 +267,24 @@ def _cancelled(known: Known) -> list[str]:
             "This site was restored from a backup. Your request may have been sent after the"
             " backup was made, so we cancelled it and did not send it again."
         )
-        return [says, slot_in_words(known)]
-    return [_("You cancelled this request before we sent it."), slot_in_words(known)]
+        return [says, _slot(known)]
+    return [
+        _("You cancelled this request before we sent it."),
+        _slot(known),
+    ]
 
 
 def _not_confirmed(known: Known) -> list[str]:
     if known.said_at("failed_late"):
-        return [_no_picture(), slot_in_words(known)]
-    return [_("We never found out whether the picture was made."), slot_in_words(known)]
+        return [_no_picture(), _slot(known)]
+    return [
+        _("We never found out whether the picture was made."),
+        _slot(known),
+    ]
 
 
-def slot_in_words(known: Known) -> str:
-    """The state of the slot, from its row; empty for a job without one."""
-    attempt = known.job.attempt
-    if attempt is None:
-        return ""
-    if attempt.state == AttemptState.FAILED:
-        return _("Your slot was given back.")
-    if attempt.state == AttemptState.SUCCESS:
-        return _("Your slot was used.")
-    day = {"day": wording.day_in_words(attempt.day)}
-    if attempt.day == utc_day(known.now):
-        return _("Your slot for %(day)s stays on hold until 00:00 UTC.") % day
-    return _("The slot was for %(day)s and does not count against today's.") % day
-
-
-def refusal_in_words(balance: Balance, now: datetime) -> str:
-    """Why no slot is to be had today, and when that changes."""
-    renewal = _when_it_renews(balance, now)
-    if balance.left:
-        return (
-            _(
-                "Too many of today's tries failed and may have cost money. You cannot start "
-                "another today."
-            )
-            + f" {renewal}"
-        )
-    if balance.on_hold:
-        says = _("All %(allowed)s of today's slots are used or on hold.") % {
-            "allowed": balance.allowed
-        }
-    elif balance.allowed:
-        says = _("You have used all %(allowed)s of today's slots.") % {"allowed": balance.allowed}
-    else:
-        return _("Your plan includes no pictures.")
-    return f"{says} {renewal}"
-
-
-def refused_in_words(refused: Refused, now: datetime) -> str:
-    """Why an order was refused, as it stood then: the quota beside it may have changed since."""
-    if refused.why == "closed":
-        return _("You opened this form before you signed in. Send it again.")
-    if refused.why == "newcomers":
-        return not_let_in(refused.balance, now)
-    if refused.balance.left and refused.why != "too_many_tries":
-        return _("We could not reserve a slot just now. Send your request again.")
-    return refusal_in_words(refused.balance, now)
-
-
-def not_let_in(balance: Balance, now: datetime) -> str:
-    """Said to a visitor who is new; signing in is the way on."""
-    if not settings.NEW_VISITORS_A_DAY:
-        return _("You need an account to make pictures on this site.")
-    says = _("Your network has reached today's limit for new visitors.")
-    return f"{says} " + _("It resets at 00:00 UTC, in %(duration)s.") % {
-        "duration": wording.duration_in_words(balance.renews_at - now)
-    }
-
-
-def _when_it_renews(balance: Balance, now: datetime) -> str:
-    return _("Your slots renew at 00:00 UTC, in %(duration)s.") % {
-        "duration": wording.duration_in_words(balance.renews_at - now)
-    }
+def _slot(known: Known) -> str:
+    return slot_in_words(known.job.attempt, known.now)
 
 
 def you_can_leave() -> str:

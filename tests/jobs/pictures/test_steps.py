@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from jobs.words.steps import steps_of
+from jobs.pictures.words.steps import steps_of
 from providers.outcomes import Accepted
 from tests import rows
 

@@ -13,7 +13,8 @@ from django.utils.translation import gettext as _
 
 from jobs.core.models import Event, Job
 from jobs.core.states import JobState
-from jobs.words.wording import day_in_words, reason_in_words
+from jobs.pictures.words import WORDS
+from jobs.words.wording import day_in_words
 
 BACK_IN_QUEUE = ("busy", "send_window_missed", "fallback")
 
@@ -116,7 +117,7 @@ def _detail(name: str, state: str, job: Job, story: list[Event]) -> str:
     if name == "reserved":
         return _slot(job)
     if state == "stopped":
-        return reason_in_words(job.reason)
+        return WORDS.reason_in_words(job.reason)
     if name == "sent" and job.state == JobState.QUEUED:
         is_busy = bool(story) and story[-1].name == "busy"
         return _("The provider was busy") if is_busy else _("Waiting in the queue")
