@@ -9,10 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from jobs.checks import Check, KeptFiles
+from jobs.chores import Chore
 from jobs.core.leases import StageLease
 from jobs.core.models import Event, Job, JobQuerySet, Stage
 from jobs.followers import Follower
 from jobs.pictures import follow, generate, owner_actions, panels, saving
+from jobs.pictures.upkeep import checks, chores, files
 from jobs.pictures.words import WORDS
 from jobs.words.kind_words import KindWords
 from providers.adapters.base import Request
@@ -52,6 +55,11 @@ class Kind:
     """The name of its URL; `?from=<job>` fills the form in."""
     delete_result: Callable[[uuid.UUID, datetime], bool]
     """Of a ready job, by its owner. True again for a repeated request."""
+    checks: Sequence[Check]
+    """Of the audit, beside those of any job."""
+    chores: Sequence[Chore]
+    """Of housekeeping, likewise."""
+    files: Sequence[KeptFiles]
     list_needs: Sequence[str] = ()
     """The relations of a job that the list entry reads."""
 
@@ -68,6 +76,9 @@ KINDS: dict[str, Kind] = {
         ),
         order_page="new_picture",
         delete_result=owner_actions.delete_result,
+        checks=checks.CHECKS,
+        chores=chores.CHORES,
+        files=files.FILES,
         list_needs=("pictures",),
     ),
 }

@@ -10,6 +10,10 @@ from django.db.models import Exists, OuterRef, Q
 from jobs.core.models import Job, Stage
 from providers.adapters.registry import Offer
 from providers.calls.models import Call, CallQuerySet
+from providers.calls.states import CallState
+
+# The provider has done the work and charges for it.
+PAID = Q(state=CallState.SUCCEEDED) | Q(late_outcome=CallState.SUCCEEDED)
 
 
 def work_of(job_id: uuid.UUID) -> str:

@@ -9,7 +9,6 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 
@@ -18,13 +17,15 @@ from django.db import DatabaseError
 from django.db.models import Q, QuerySet
 from django_q.models import Task
 
+from jobs import chores
+from jobs.chores import Chore
 from jobs.core import leases
-from jobs.core.models import Job, UnreadResult
-from jobs.core.states import JobState
+from jobs.core.models import Job
+from jobs.kinds import KINDS
 from jobs.ops import old_rows
 from jobs.ops.audit import files
 from jobs.people import removal, sign_in
-from jobs.pictures import media, owner_actions, unread
+from jobs.pictures import media, unread
 from providers.calls import restores, result_files
 from providers.calls.models import CallResult
 from quotas import new_visitors
@@ -34,17 +35,7 @@ log = logging.getLogger(__name__)
 
 DUTY = "tidy"
 DUTY_LASTS = timedelta(minutes=10)
-BATCH = 200
 ORPHANS_KEPT = timedelta(days=1)
-
-
-@dataclass(frozen=True)
-class Chore:
-    """`count` returns how much is due; `step` removes one batch and returns its size."""
-
-    name: str
-    count: Callable[[datetime], int]
-    step: Callable[[datetime], int]
 
 
 def tidy_if_due(now: datetime, *, seconds: float) -> dict[str, int]:
@@ -61,7 +52,8 @@ def tidy_if_due(now: datetime, *, seconds: float) -> dict[str, int]:
 def tidy(now: datetime, *, seconds: float) -> dict[str, int]:
     """How much went, by chore. Each has its share of the time, and one that fails stops no other;
     what is left is for the next run."""
-    return {chore.name: _do(chore, now, seconds / len(CHORES)) for chore in CHORES}
+    due = all_chores()
+    return {chore.name: _do(chore, now, seconds / len(due)) for chore in due}
 
 
 def _do(chore: Chore, now: datetime, seconds: float) -> int:
@@ -88,24 +80,8 @@ def _failures(now: datetime) -> QuerySet[Task]:
 
 
 def tidy_failures(now: datetime) -> int:
-    some = list(_failures(now).order_by().values_list("pk", flat=True)[:BATCH])
+    some = list(_failures(now).order_by().values_list("pk", flat=True)[: chores.BATCH])
     return Task.objects.filter(pk__in=some).delete()[0]
-
-
-# Pictures of visitors
-
-
-def _visitors_jobs(now: datetime) -> QuerySet[Job]:
-    if settings.VISITOR_PICTURES_KEPT is None:
-        return Job.objects.none()
-    of_visitors = Job.objects.kept().filter(account__visitor__isnull=False, account__user=None)
-    old = now - settings.VISITOR_PICTURES_KEPT
-    return of_visitors.filter(state=JobState.READY, ended_at__lte=old)
-
-
-def tidy_visitors(now: datetime) -> int:
-    some = list(_visitors_jobs(now).order_by().values_list("pk", flat=True)[:BATCH])
-    return sum(owner_actions.expire_result(job_id, now) for job_id in some)
 
 
 # What people left who were deleted
@@ -127,20 +103,6 @@ def move_left_jobs(now: datetime) -> int:
     return sign_in.move_batch(left.moved_to) if left else 0
 
 
-# Results that could not be read, long after staff could have delivered them
-
-
-def _unread(now: datetime) -> QuerySet[UnreadResult]:
-    return UnreadResult.objects.filter(job__ended_at__lte=now - unread.KEPT_FOR)
-
-
-def tidy_unread(now: datetime) -> int:
-    some = list(_unread(now).order_by("pk").values_list("pk", "file")[:BATCH])
-    gone = UnreadResult.objects.filter(pk__in=[pk for pk, _ in some]).delete()[0]
-    media.remove(file for _, file in some)
-    return gone
-
-
 # Files of results that came inside an answer and were never delivered, as long after
 
 
@@ -151,7 +113,7 @@ def _results(now: datetime) -> QuerySet[CallResult]:
 
 
 def tidy_results(now: datetime) -> int:
-    some = list(_results(now).order_by("pk")[:BATCH])
+    some = list(_results(now).order_by("pk")[: chores.BATCH])
     return media.remove(result_files.forget_files(some))
 
 
@@ -159,7 +121,9 @@ def tidy_results(now: datetime) -> int:
 
 
 def tidy_newcomers(now: datetime) -> int:
-    some = list(new_visitors.forgettable(now).order_by().values_list("pk", flat=True)[:BATCH])
+    some = list(
+        new_visitors.forgettable(now).order_by().values_list("pk", flat=True)[: chores.BATCH]
+    )
     return Newcomer.objects.filter(pk__in=some).delete()[0]
 
 
@@ -178,12 +142,12 @@ def _orphans(now: datetime) -> Iterator[str]:
 def tidy_files(now: datetime) -> int:
     """A batch of those that can be removed, however many cannot."""
     gone = filter(None, (media.remove([file]) for file in _orphans(now)))
-    return sum(islice(gone, BATCH))
+    return sum(islice(gone, chores.BATCH))
 
 
 def _delete_old(name: str, rows: Callable[[datetime], QuerySet]) -> Chore:
     def step(now: datetime) -> int:
-        some = list(rows(now).order_by().values_list("pk", flat=True)[:BATCH])
+        some = list(rows(now).order_by().values_list("pk", flat=True)[: chores.BATCH])
         # Their number, without what goes with them: that is what was counted.
         return rows(now).model._base_manager.filter(pk__in=some).delete()[0] and len(some)
 
@@ -192,12 +156,15 @@ def _delete_old(name: str, rows: Callable[[datetime], QuerySet]) -> Chore:
 
 CHORES = (
     Chore("failed tasks", lambda now: _failures(now).count(), tidy_failures),
-    Chore("pictures of visitors", lambda now: _visitors_jobs(now).count(), tidy_visitors),
     Chore("jobs of former users", lambda now: removal.jobs_to_clear(now).count(), tidy_former),
     Chore("jobs that sign-ins left", lambda now: _left_jobs().count(), move_left_jobs),
-    Chore("unread results", lambda now: _unread(now).count(), tidy_unread),
     Chore("files of results", lambda now: _results(now).count(), tidy_results),
     Chore("newcomers", lambda now: new_visitors.forgettable(now).count(), tidy_newcomers),
     *(_delete_old(name, rows) for name, rows in old_rows.OLD.items()),
     Chore("files", lambda now: sum(1 for _ in _orphans(now)), tidy_files),
 )
+
+
+def all_chores() -> list[Chore]:
+    """Those of any job, then those of each kind."""
+    return [*CHORES, *(chore for kind in KINDS.values() for chore in kind.chores)]

@@ -21,7 +21,7 @@ OF_FILES = set(re.findall(r'"(picture_file_\w+)"', (ROOT / "jobs/ops/audit/files
 OF_DATABASE = set(
     re.findall(r'"(database_\w+)"', (ROOT / "jobs/ops/audit/database.py").read_text())
 )
-CHECKS = {check.name for check in audit.CHECKS} | OF_FILES | OF_DATABASE
+CHECKS = {check.name for check in audit.all_checks()} | OF_FILES | OF_DATABASE
 
 
 def named(entry: str, kind: str) -> list[str]:

@@ -28,7 +28,7 @@ class Command(BaseCommand):
     def _tidy(self, **options: Any) -> None:
         now = timezone.now()
         if options["dry_run"]:
-            for chore in housekeeping.CHORES:
+            for chore in housekeeping.all_chores():
                 self.stdout.write(f"{chore.name}: {chore.count(now)} would be removed")
             return
         removed = housekeeping.tidy_if_due(now, seconds=options["seconds"])

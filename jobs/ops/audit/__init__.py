@@ -7,12 +7,13 @@ database still enforces its own rules; the others check what only the code guara
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
+from jobs.checks import CHECKS, Check, Violation
+from jobs.kinds import KINDS
 from jobs.ops.audit import calls, database, files, pipeline, rules, slots
-from jobs.ops.audit.findings import CHECKS, Violation
 
 __all__ = [
-    "CHECKS",
     "Violation",
+    "all_checks",
     "calls",
     "database",
     "files",
@@ -30,9 +31,14 @@ def violations(now: datetime, *, deep: bool = False) -> Iterator[Violation]:
         # What a malformed database answers to the other checks proves nothing.
         return
     yield from rules.violations()
-    for check in CHECKS:
+    for check in all_checks():
         yield from check.violations(now)
     yield from files.violations(deep=deep)
+
+
+def all_checks() -> list[Check]:
+    """Those of any job, then those of each kind."""
+    return [*CHECKS, *(check for kind in KINDS.values() for check in kind.checks)]
 
 
 def finds_damage(found: Iterable[Violation]) -> bool:

@@ -6,16 +6,14 @@ from datetime import datetime
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Greatest
 
+from jobs.checks import Finding, check, each
 from jobs.core.models import Deed, Job, StaffAction, Stage
 from jobs.core.states import JobState
-from jobs.core.works import has_call
-from jobs.ops.audit.findings import Finding, check, each
+from jobs.core.works import PAID, has_call
 from providers.calls.models import Call
 from providers.calls.states import LIVE, WALL, CallState
-from quotas.models import Kind
 
 BEYOND_REASON = 1_000_000
-PAID = Q(state=CallState.SUCCEEDED) | Q(late_outcome=CallState.SUCCEEDED)
 
 
 @check("A call is for a work of no job.")
@@ -82,12 +80,6 @@ def not_confirmed_job_gave_up(now: datetime) -> Iterator[Finding]:
 @check("A job is ready, but no call has made its result.")
 def ready_job_was_made(now: datetime) -> Iterator[Finding]:
     return each(_sending(JobState.READY).filter(~has_call(PAID)))
-
-
-@check("A result was made and paid for, but nothing fetches it.")
-def paid_result_is_saved(now: datetime) -> Iterator[Finding]:
-    pictures = Stage.objects.filter(work=OuterRef("work"), job__kind=Kind.IMAGE)
-    return each(Call.objects.filter(PAID, Exists(pictures), stage=None))
 
 
 def _sending(*states: JobState) -> QuerySet[Job]:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from django.db import connection
 
+from jobs.checks import Violation
 from jobs.database import integrity
-from jobs.ops.audit.findings import Violation
 
 IS_WHOLE = "database_is_whole"
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import QuerySet
 
-from jobs.core.models import Job, Picture, UnreadResult
-from jobs.ops.audit.findings import Violation
-from jobs.pictures import storing, thumbnails
+from jobs.checks import KeptFiles, Violation
+from jobs.core.models import Job
+from jobs.kinds import KINDS
 from providers.calls import result_files
 from providers.calls.models import CallResult
 
@@ -25,12 +25,17 @@ BATCH = 500
 def violations(*, deep: bool) -> Iterator[Violation]:
     """By size only, or with `deep` by what each file contains."""
     root = Path(settings.MEDIA_ROOT).resolve()
-    for rows in (Picture.objects.all(), UnreadResult.objects.all(), _kept_results()):
+    for rows in (*(files.rows() for files in _kept_files() if files.rows), _kept_results()):
         model = rows.model
         for pk, file, size, sha256 in _rows(rows):
             name, says = _breach(root, file, size, sha256 if deep else "")
             if name:
                 yield Violation(name, model._meta.db_table, [str(pk)], says)
+
+
+def _kept_files() -> Iterator[KeptFiles]:
+    for kind in KINDS.values():
+        yield from kind.files
 
 
 def _kept_results() -> QuerySet:
@@ -50,9 +55,8 @@ def orphans(before: float | None = None) -> Iterator[str]:
     """Files that no picture names: the rest of a run or of a deletion that died at its commit.
     Written before that moment, or an hour ago."""
     before = time.time() - YOUNG if before is None else before
-    yield from _unnamed("pictures", _originals_of, before)
-    yield from _unnamed("thumbnails", _small_ones_of, before)
-    yield from _unnamed(storing.UNREAD, _unread_of, before)
+    for files in _kept_files():
+        yield from _unnamed(files.folder, files.named, before)
     yield from _unnamed_results(before)
 
 
@@ -60,7 +64,8 @@ def may_be_lost_picture(file: str, restored_at: float) -> bool:
     """The file may be of a picture whose row a restore has lost: it was there before, or it is of a
     job that has no row. A draft is whole nowhere."""
     path = Path(settings.MEDIA_ROOT) / file
-    kept = ("pictures/", "unread/", f"{result_files.FOLDER}/")
+    originals = [f"{files.folder}/" for files in _kept_files() if files.rows]
+    kept = (*originals, f"{result_files.FOLDER}/")
     if path.name.startswith(".") or not file.startswith(kept):
         return False
     job_id = _id_in(path)
@@ -93,19 +98,6 @@ def _unnamed_results(before: float) -> Iterator[str]:
         rows = CallResult.objects.with_file().filter(call__in=calls)
         known = set(rows.values_list("file", flat=True))
         yield from (name for file in files if (name := str(file.relative_to(root))) not in known)
-
-
-def _originals_of(job_ids: set[uuid.UUID]) -> set[str]:
-    return set(Picture.objects.filter(job__in=job_ids).values_list("file", flat=True))
-
-
-def _unread_of(job_ids: set[uuid.UUID]) -> set[str]:
-    return set(UnreadResult.objects.filter(job__in=job_ids).values_list("file", flat=True))
-
-
-def _small_ones_of(picture_ids: set[uuid.UUID]) -> set[str]:
-    there = Picture.objects.filter(pk__in=picture_ids).values_list("pk", flat=True)
-    return {thumbnails.file_of(pk) for pk in there}
 
 
 def _breach(root: Path, file: str, size: int, sha256: str) -> tuple[str, str]:

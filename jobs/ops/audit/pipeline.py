@@ -7,12 +7,12 @@ from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 
+from jobs.checks import Finding, check, each
 from jobs.core.events import EventName
-from jobs.core.models import Event, Job, Lease, Picture, Stage
+from jobs.core.models import Event, Job, Lease, Stage
 from jobs.core.states import ENDS, JobState
+from jobs.core.works import PAID
 from jobs.kinds import KINDS
-from jobs.ops.audit.calls import PAID
-from jobs.ops.audit.findings import Finding, check, each
 from providers.adapters.registry import longest_retention
 from providers.calls.models import Call
 
@@ -75,20 +75,7 @@ def duty_ends_soon(now: datetime) -> Iterator[Finding]:
     return each(Lease.objects.filter(Q(until__gt=latest) | Q(holder="")))
 
 
-@check("A job is ready, but has no picture, and nobody deleted it.")
-def ready_job_has_picture(now: datetime) -> Iterator[Finding]:
-    pictures = Picture.objects.filter(job=OuterRef("pk"))
-    ready = Job.objects.kept().filter(kind="image", state=JobState.READY)
-    return each(ready.filter(~Exists(pictures)))
-
-
-@check("A person deleted a result, but its picture is still there, or nothing was ready.")
-def deleted_result_is_gone(now: datetime) -> Iterator[Finding]:
-    pictures = Exists(Picture.objects.filter(job=OuterRef("pk")))
+@check("A person deleted a result, although the job was not ready.")
+def deleted_result_was_ready(now: datetime) -> Iterator[Finding]:
     deleted = Job.objects.filter(result_deleted_at__isnull=False)
-    return each(deleted.filter(Q(pictures) | ~Q(state=JobState.READY)))
-
-
-@check("A picture was delivered, but its job is not ready.")
-def picture_is_of_ready_job(now: datetime) -> Iterator[Finding]:
-    return each(Picture.objects.exclude(job__state=JobState.READY))
+    return each(deleted.exclude(state=JobState.READY))

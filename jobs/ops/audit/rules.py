@@ -12,7 +12,7 @@ from django.apps import apps
 from django.db import connection
 from django.db.models import Field, Model
 
-from jobs.ops.audit.findings import Violation, each, name_of
+from jobs.checks import Violation, each, name_of
 
 APPS = ("quotas", "providers", "jobs")
 

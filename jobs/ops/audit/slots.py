@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import TruncDate
 
+from jobs.checks import Finding, check, each, together
 from jobs.core.events import EventName
 from jobs.core.models import Event, Job
 from jobs.core.states import ENDS, OPEN, JobState
 from jobs.core.works import has_call
-from jobs.ops.audit.findings import Finding, check, each, together
 from providers.calls.states import LIVE, CallState
 from quotas.models import Attempt, Kind
 from quotas.states import HELD, AttemptState

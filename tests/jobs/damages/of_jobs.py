@@ -82,6 +82,11 @@ def _(job):
     return harm(row_of(job), result_deleted_at=job.ended_at)
 
 
+@damage("deleted_result_was_ready", of="failed")
+def _(job):
+    return harm(row_of(job), result_deleted_at=job.ended_at)
+
+
 @damage("ready_job_has_picture")
 def _(job):
     lose(job.pictures.all())

@@ -1,5 +1,6 @@
 """A second kind of job on the pages and in the emails that all kinds share."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from jobs import kinds
 from jobs.core.models import Job
 from jobs.live import rendering
 from jobs.notifications import notices
-from jobs.ops import audit
+from jobs.ops import audit, housekeeping
 from quotas.models import Allowance
 from tests import rows
 from tests.jobs.kinds import trio
@@ -103,3 +104,16 @@ def test_the_title_of_the_tab_is_that_of_the_kind(job):
 
 def test_the_audit_finds_nothing_wrong_with_it(job):
     assert [found.check for found in audit.violations(timezone.now())] == []
+
+
+def test_the_audit_asks_its_own_checks(job):
+    end(job)
+    found = {violation.check: violation.rows for violation in audit.violations(timezone.now())}
+    assert found["ready_trio_has_part"] == [str(job.pk)]
+
+
+def test_housekeeping_does_its_own_chores(job, now):
+    end(job)
+    assert housekeeping.tidy(now + timedelta(hours=1), seconds=10)["trios of yesterday"] == 0
+    assert housekeeping.tidy(now + timedelta(days=2), seconds=10)["trios of yesterday"] == 1
+    assert rows.again(job).result_deleted_at

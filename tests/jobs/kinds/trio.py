@@ -5,17 +5,21 @@ answer later and one that answers at once. Registered by tests in the place of `
 """
 
 import uuid
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from functools import partial
 
 from django.db import transaction
+from django.db.models import QuerySet
 
-from jobs import kinds
+from jobs import chores, kinds
+from jobs.checks import Check, Finding, check, each
+from jobs.chores import Chore
 from jobs.core import faultpoints, queue, transitions
 from jobs.core.events import EventName
 from jobs.core.models import Event, Job, Stage
 from jobs.core.states import JobState
+from jobs.core.works import PAID, has_call
 from jobs.followers import Follower
 from jobs.kinds import Kind, Sends, Templates
 from jobs.words.kind_words import KindWords
@@ -81,6 +85,23 @@ def delete_result(job_id: uuid.UUID, now: datetime) -> bool:
     return True
 
 
+CHECKS: list[Check] = []
+
+
+@check("A trio is ready, but none of its parts is.", CHECKS)
+def ready_trio_has_part(now: datetime) -> Iterator[Finding]:
+    return each(Job.objects.filter(~has_call(PAID), kind=KIND, state=JobState.READY))
+
+
+def _old(now: datetime) -> QuerySet[Job]:
+    ready = Job.objects.kept().filter(kind=KIND, state=JobState.READY)
+    return ready.filter(ended_at__lt=now - timedelta(days=1))
+
+
+def expire_old(now: datetime) -> int:
+    return sum(delete_result(job.pk, now) for job in _old(now)[: chores.BATCH])
+
+
 TRIO = Kind(
     name=KIND,
     stages={"ask": Sends(request_of)},
@@ -92,6 +113,9 @@ TRIO = Kind(
     ),
     order_page="new_picture",
     delete_result=delete_result,
+    checks=CHECKS,
+    chores=(Chore("trios of yesterday", lambda now: _old(now).count(), expire_old),),
+    files=(),
     list_needs=("stages",),
 )
 

@@ -11,11 +11,13 @@ from django.db import OperationalError
 from django.urls import reverse
 from django_q.models import Task
 
+from jobs import chores
+from jobs.chores import BATCH
 from jobs.core import leases, transitions
 from jobs.core.models import Event, Job, Lease, Picture
 from jobs.engine.schedules import PLANS
 from jobs.ops import housekeeping
-from jobs.ops.housekeeping import BATCH, CHORES
+from jobs.ops.housekeeping import CHORES
 from jobs.panels import panel_of
 from jobs.pictures import thumbnails
 from jobs.processes import tasks
@@ -187,7 +189,7 @@ def test_files_of_no_picture_go_after_a_day(account, now):
 
 
 def test_files_that_cannot_be_removed_stand_in_the_way_of_no_other(now, monkeypatch):
-    monkeypatch.setattr(housekeeping, "BATCH", 2)
+    monkeypatch.setattr(chores, "BATCH", 2)
     laid = [lay(f"pictures/ab/{number}.png", 2 * DAY, now) for number in range(6)]
     stuck = set(os.listdir(laid[0].parent)[:3])
     unlink = Path.unlink
@@ -212,7 +214,7 @@ def test_other_folders_are_left_alone(now):
 
 
 def test_a_run_is_bounded_and_the_next_goes_on(now, monkeypatch):
-    monkeypatch.setattr(housekeeping, "BATCH", 2)
+    monkeypatch.setattr(chores, "BATCH", 2)
     fail_tasks(5, now)
     removed = [run(now + YEARS, seconds=0).get("failed tasks") for _ in range(4)]
     assert removed == [2, 2, 1, None]

@@ -10,6 +10,7 @@ from jobs.core.models import Picture, StaffAction, UnreadResult
 from jobs.engine import incoming
 from jobs.ops import audit
 from jobs.pictures import owner_actions, unread
+from jobs.pictures.upkeep import chores
 from quotas.models import Alert
 from tests import rows
 from tests.fakes import png
@@ -124,9 +125,8 @@ def test_two_deliveries_are_one_picture(job, staff):
 
 def test_old_kept_results_go_after_their_job(job, now):
     incoming.give_back(rows.call_of(job), now)
-    from jobs.ops import housekeeping
 
     later = now + unread.KEPT_FOR
-    assert housekeeping.tidy_unread(later - rows.SECOND) == 0
-    assert housekeeping.tidy_unread(later + rows.SECOND) == 1
+    assert chores.tidy_unread(later - rows.SECOND) == 0
+    assert chores.tidy_unread(later + rows.SECOND) == 1
     assert UnreadResult.objects.count() == 0

@@ -4,6 +4,7 @@ A check is a function named after its rule, with a sentence that describes the b
 findings, each from one statement, so that a site at work raises no false alarm.
 """
 
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -39,14 +40,25 @@ class Check:
             yield Violation(self.name, found.table, found.rows, self.says)
 
 
+@dataclass(frozen=True)
+class KeptFiles:
+    """A folder of files that rows name. The name of a file begins with the id by which `named`
+    finds the names that rows have."""
+
+    folder: str
+    named: Callable[[set[uuid.UUID]], set[str]]
+    rows: Callable[[], QuerySet] | None = None
+    """With `file`, `size` and `sha256`; None for files that can be made again."""
+
+
 CHECKS: list[Check] = []
 
 
-def check(says: str):
-    """Register the function as the check of its name."""
+def check(says: str, checks: list[Check] = CHECKS):
+    """Register the function as the check of its name; a kind of job has a list of its own."""
 
     def register(find: Callable[[datetime], Iterable[Finding]]):
-        CHECKS.append(Check(find.__name__, says, find))
+        checks.append(Check(find.__name__, says, find))
         return find
 
     return register
