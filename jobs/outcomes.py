@@ -34,14 +34,14 @@ from providers.calls.states import EVIDENCE, WALL, CallState
 from providers.outcomes import Cause, Done, Failed, NoOutput, Outcome, Rejected
 from providers.reasons import Reason
 from providers.routing import gates
-from providers.routing.gates import Closed, Shift
+from providers.routing.gates import Blocked, GateChange
 from quotas import alerts
 from quotas.models import Account, AlertKind
 from quotas.states import AttemptState
 
 SENT = (JobState.RUNNING, JobState.IN_DOUBT)
 
-# Closed for so long that no turn will come.
+# Blocked for so long that no turn will come.
 HOPELESS = frozenset({Reason.AUTH, Reason.BALANCE, Reason.CAP})
 
 FollowerOf = Callable[[Job], Follower]
@@ -99,7 +99,7 @@ def _follow_submit(
 
 @transaction.atomic
 def wait_a_turn(
-    lease: StageLease, closed: Sequence[Closed], now: datetime, follower: Follower
+    lease: StageLease, blocked: Sequence[Blocked], now: datetime, follower: Follower
 ) -> None:
     """No provider takes the work now. It keeps its place until one does or POOL_WAIT is over."""
     job = Job.objects.select_for_update().get(pk=lease.stage.job_id)
@@ -107,13 +107,13 @@ def wait_a_turn(
         return
     since = lease.stage.waiting_since or now
     last_try = since + settings.POOL_WAIT
-    hopeful = [shut for shut in closed if shut.why not in HOPELESS or shut.until <= last_try]
+    hopeful = [each for each in blocked if each.why not in HOPELESS or each.until <= last_try]
     if not hopeful or now >= last_try:
-        first = closed[0]
+        first = blocked[0]
         renews_at = first.until.isoformat() if first.why == Reason.CAP else ""
         follower.fail_work(job, lease.stage, now, reason=first.why, renews_at=renews_at)
         return
-    due_at = min(shut.until for shut in hopeful)
+    due_at = min(each.until for each in hopeful)
     if lease.stage.waiting_since is None:
         transitions.record_event(job.pk, event=EventName.BUSY, now=now)
     leases.wait(lease.stage, since=since, due_at=min(max(due_at, now), last_try))
@@ -270,13 +270,13 @@ def _waits(case: Case) -> bool:
     return Stage.objects.unfinished().filter(pk=case.stage.pk).exists()
 
 
-def _alert_staff(shift: Shift | None, now: datetime) -> None:
-    if shift and shift.now == "paused":
+def _alert_staff(change: GateChange | None, now: datetime) -> None:
+    if change and change.became == "open":
         alerts.open_alert(
-            kind=AlertKind.PROVIDER_PAUSED, subject=shift.provider, words=shift.why, now=now
+            kind=AlertKind.PROVIDER_PAUSED, subject=change.provider, words=change.why, now=now
         )
-    elif shift:
-        alerts.close_alert(kind=AlertKind.PROVIDER_PAUSED, subject=shift.provider, now=now)
+    elif change:
+        alerts.close_alert(kind=AlertKind.PROVIDER_PAUSED, subject=change.provider, now=now)
 
 
 @transaction.atomic

@@ -149,12 +149,12 @@ class GateAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("status"))
     def status(self, gate: Gate) -> str:
-        if gate.shut_until is None:
+        if gate.blocked_until is None:
             return str(_("open"))
         if gate.why == gates.STAFF:
             return str(_("paused by staff"))
-        if timezone.now() < gate.shut_until:
-            return _("paused until %(time)s UTC") % {"time": f"{gate.shut_until:%d %b %H:%M:%S}"}
+        if timezone.now() < gate.blocked_until:
+            return _("paused until %(time)s UTC") % {"time": f"{gate.blocked_until:%d %b %H:%M:%S}"}
         return str(_("next request is a trial"))
 
     @admin.display(description=_("polls"))

@@ -199,7 +199,7 @@ class AlertKind(models.TextChoices):
     """Problems that need staff, because the site cannot fix them by itself."""
 
     PROVIDER_PAUSED = "provider_paused", _("provider refuses key or balance")
-    PROVIDER_SHUT = "provider_shut", _("provider paused for long")
+    PROVIDER_BLOCKED = "provider_shut", _("provider paused for long")
     CONTRADICTION = "contradiction", _("late outcome contradicts the record")
     IN_DOUBT = "in_doubt", _("in doubt for more than an hour")
     OVERDUE = "overdue", _("deadline missed")

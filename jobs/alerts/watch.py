@@ -43,7 +43,7 @@ DUTY = "alarms"
 LOOK_EVERY = timedelta(seconds=50)
 DOUBT_LASTS = timedelta(hours=1)
 MISSED_LATELY = timedelta(hours=1)
-SHUT_LASTS = timedelta(minutes=5)
+BLOCKED_FOR = timedelta(minutes=5)
 OTHER_RUN_LASTS = timedelta(minutes=10)
 CONTRADICTION_LASTS = timedelta(days=1)
 # A little more than each process takes to tell again.
@@ -131,14 +131,14 @@ def refused_providers(now: datetime) -> Iterator[Trouble]:
         yield Trouble(gate.provider, gate.why)
 
 
-def shut_providers(now: datetime) -> Iterator[Trouble]:
-    """Pauses that followed each other for minutes (`gates._shut`). A pause that has expired, with
+def blocked_providers(now: datetime) -> Iterator[Trouble]:
+    """Pauses that followed each other for minutes (`gates._block`). A pause that has expired, with
     no request since, is not reported. Pauses by staff are not reported either, nor those for the
     key or the balance, which have an alert kind of their own."""
-    shut = Gate.objects.filter(shut_since__lte=now - SHUT_LASTS, exhausted_until=None)
-    lately = Q(paused_until__gt=now) | Q(since__gt=now - SHUT_LASTS)
-    for gate in shut.filter(lately).exclude(why=gates.STAFF).order_by("provider", "model"):
-        since = f"{gate.shut_since:%d %b %H:%M}"
+    blocked = Gate.objects.filter(blocked_since__lte=now - BLOCKED_FOR, exhausted_until=None)
+    lately = Q(paused_until__gt=now) | Q(since__gt=now - BLOCKED_FOR)
+    for gate in blocked.filter(lately).exclude(why=gates.STAFF).order_by("provider", "model"):
+        since = f"{gate.blocked_since:%d %b %H:%M}"
         words = _("%(why)s, since %(at)s UTC") % {"why": gate.why, "at": since}
         yield Trouble(str(gate), words)
 
@@ -259,7 +259,7 @@ WATCHES: dict[AlertKind, Watch] = {
     AlertKind.IN_DOUBT: in_doubt_for_long,
     AlertKind.OVERDUE: missed_deadlines,
     AlertKind.PROVIDER_PAUSED: refused_providers,
-    AlertKind.PROVIDER_SHUT: shut_providers,
+    AlertKind.PROVIDER_BLOCKED: blocked_providers,
     AlertKind.OTHER_RUN: answers_about_other_runs,
     AlertKind.CONTRADICTION: old_contradictions,
     AlertKind.SPEND: spent_budgets,

@@ -286,8 +286,8 @@ class UnreadResult(models.Model):
         return self.file
 
 
-class Deed(models.TextChoices):
-    """What staff may decide."""
+class ActionName(models.TextChoices):
+    """The staff actions. The values are stored."""
 
     CHECK = "check", _("checked now")
     GIVE_BACK = "give_back", _("slot given back")
@@ -296,16 +296,16 @@ class Deed(models.TextChoices):
     REVOKE = "revoke", _("grant taken back")
     RESUME = "resume", _("set going again")
     PAUSE = "pause", _("provider paused")
-    LET_IN = "let_in", _("requests let in again")
+    RESUME_PROVIDER = "let_in", _("provider resumed")
     DELETE = "delete", _("person deleted")
     DELIVER = "deliver", _("result delivered")
 
 
 class StaffAction(models.Model):
     """A decision of staff, written in the transaction of its effect and never changed. It outlives
-    whoever took it and what it is about: their names stay."""
+    its author and its subject: their names stay."""
 
-    deed = models.CharField(_("what"), max_length=20, choices=Deed.choices)
+    action = models.CharField(_("what"), max_length=20, choices=ActionName.choices)
     subject = models.CharField(_("about"), max_length=200)
     reason = models.CharField(_("why"), max_length=500)
     facts = models.JSONField(_("facts"), default=dict, blank=True)
@@ -338,7 +338,7 @@ class StaffAction(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.deed} {self.subject}"
+        return f"{self.action} {self.subject}"
 
 
 class Heartbeat(models.Model):

@@ -95,7 +95,7 @@ WAITS = (
     Wait(Gate, "exhausted_until", lambda: gates.LONGEST_EXHAUSTED, ~Q(why=gates.STAFF)),
     Wait(Gate, "polls_paused_until", lambda: poll_pauses.LONGEST_PAUSE),
     Wait(Gate, "since"),
-    Wait(Gate, "shut_since"),
+    Wait(Gate, "blocked_since"),
     Wait(Gate, "other_run_at"),
     Wait(SmokeTest, "began_at"),
     Wait(Restore, "restored_at"),

@@ -33,7 +33,7 @@ from providers.calls.states import CallState
 from providers.outcomes import Cause, Submitted, Unknown
 from providers.reasons import Reason, Rule
 from providers.routing import gates
-from providers.routing.gates import Closed
+from providers.routing.gates import Blocked
 from providers.routing.pool import Candidate
 from providers.wire import retry_after
 
@@ -84,21 +84,21 @@ def _send(lease: StageLease, call: Call, step: Sends) -> None:
     leases.release(lease, due_at=call.deadline_at)
 
 
-def _open_somewhere(lease: StageLease, kind: Kind, now: datetime) -> Call | list[Closed]:
-    """The call at the first provider that lets it in, or why each of them does not."""
+def _open_somewhere(lease: StageLease, kind: Kind, now: datetime) -> Call | list[Blocked]:
+    """The call at the first provider that accepts it, or why each of them does not."""
     job, stage = lease.stage.job, lease.stage
     past = list(Call.objects.of_work(stage.work or ""))
-    closed = []
+    blocked = []
     for candidate in kind.follower.candidates(job, stage, past):
         if candidate.not_before and _is_ahead(candidate.not_before, now):
-            closed.append(Closed(Reason.RATE, candidate.not_before))
+            blocked.append(Blocked(Reason.RATE, candidate.not_before))
             continue
-        because = closed[0].why if closed else candidate.after.why if candidate.after else ""
+        because = blocked[0].why if blocked else candidate.after.why if candidate.after else ""
         opened = _open(lease, kind, candidate, because, now)
         if isinstance(opened, Call):
             return opened
-        closed.append(opened)
-    return closed
+        blocked.append(opened)
+    return blocked
 
 
 def _is_ahead(moment: datetime, now: datetime) -> bool:
@@ -110,8 +110,8 @@ def _is_ahead(moment: datetime, now: datetime) -> bool:
 @transaction.atomic
 def _open(
     lease: StageLease, kind: Kind, candidate: Candidate, because: str, now: datetime
-) -> Call | Closed:
-    """The job's state and the call's row, together: or cancelled, and neither. `Closed("wall")`
+) -> Call | Blocked:
+    """The job's state and the call's row, together: or cancelled, and neither. `Blocked("wall")`
     means that the work has another live or paid call."""
     offer = candidate.offer
     facts = {"provider": offer.provider, "model": offer.model}
@@ -121,7 +121,7 @@ def _open(
     if not leases.is_held(lease) or not kind.follower.open(job, now, **facts):
         raise NotAllowed
     opened = gates.enter(work=lease.stage.work or "", candidate=candidate, now=now)
-    if isinstance(opened, Closed):
+    if isinstance(opened, Blocked):
         transaction.set_rollback(True)
     return opened
 

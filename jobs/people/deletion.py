@@ -24,7 +24,7 @@ from django_q.models import Task
 
 from jobs import outcomes
 from jobs.core import queue
-from jobs.core.models import Deed, Job, JobQuerySet, Picture, StaffAction
+from jobs.core.models import ActionName, Job, JobQuerySet, Picture, StaffAction
 from jobs.core.states import JobState
 from jobs.people import removal
 from quotas import account_merge, accounts
@@ -87,7 +87,7 @@ def delete_person(user: User, decider: Decider, now: datetime, *, remove: bool) 
         _remove_texts_of(account)
     itself = decider.user is not None and decider.user.pk in (None, number)
     StaffAction.objects.create(
-        deed=Deed.DELETE,
+        action=ActionName.DELETE,
         subject=f"user {number}",
         reason=decider.reason,
         facts={"removed": remove},

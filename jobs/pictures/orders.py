@@ -83,7 +83,7 @@ def _come_in(
     """
     spender, is_new = accounts.save_if_new(account, now=now)
     answer: Job | Refused
-    if is_new and spender.visitor and not _let_in(spender, network, now):
+    if is_new and spender.visitor and not _take_visitor_seat(spender, network, now):
         answer = Refused("newcomers", ledger.balance_of(spender, Kind.IMAGE, ledger.utc_day(now)))
     else:
         answer = _open(spender, order, form_key, now, retry_of)
@@ -92,7 +92,7 @@ def _come_in(
     return answer
 
 
-def _let_in(visitor: Account, network: str, now: datetime) -> bool:
+def _take_visitor_seat(visitor: Account, network: str, now: datetime) -> bool:
     if not network:
         raise ValueError("a new visitor comes from a network")
     return new_visitors.take_seat(account=visitor, network=network, now=now)

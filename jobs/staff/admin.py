@@ -22,7 +22,7 @@ from django_q.models import Schedule
 
 from config.admin_base import ChoiceFilter, ReadOnlyAdmin, ReadOnlyInline
 from jobs.core import leases
-from jobs.core.models import Deed, Event, Job, Picture, StaffAction, Stage
+from jobs.core.models import ActionName, Event, Job, Picture, StaffAction, Stage
 from jobs.core.states import JobState
 from jobs.staff.actions import attach, check, deliver, give_back, resume_job
 from jobs.staff.actions import grant as grants
@@ -87,7 +87,7 @@ class PictureInline(ReadOnlyInline):
 
 class StaffActionInline(ReadOnlyInline):
     model = StaffAction
-    fields = ("at", "deed", "by_name", "reason", "facts")
+    fields = ("at", "action", "by_name", "reason", "facts")
     ordering = ("pk",)
 
 
@@ -240,16 +240,16 @@ class GrantAdmin(WithActions, quotas_admin.GrantAdmin):
 
 class DeedFilter(ChoiceFilter):
     title = _("what")
-    parameter_name = "deed"
-    choices_of_column = Deed.choices
+    parameter_name = "action"
+    choices_of_column = ActionName.choices
 
 
 @admin.register(StaffAction)
 class StaffActionAdmin(ReadOnlyAdmin):
-    list_display = ("at", "deed", "by_name", "reason", "subject", "seen_at_job")
+    list_display = ("at", "action", "by_name", "reason", "subject", "seen_at_job")
     list_filter = (DeedFilter,)
     ordering = ("-pk",)
-    fields = ("at", "deed", "by_name", "reason", "subject", "facts", "call", "job", "account",
+    fields = ("at", "action", "by_name", "reason", "subject", "facts", "call", "job", "account",
               "gate")  # fmt: skip
     actions = None
 

@@ -46,12 +46,14 @@ class GateState:
 
 
 def describe_gate(gate: Gate | None, now: datetime) -> GateState:
-    if gate is None or gate.shut_until is None:
+    if gate is None or gate.blocked_until is None:
         return GateState("up", gettext("Up"))
     if gate.why == STAFF:
         return GateState("paused", gettext("Paused by staff"), since=gate.since, is_by_staff=True)
-    if now < gate.shut_until:
-        word = gettext("Paused until %(time)s UTC") % {"time": f"{gate.shut_until:%d %b %H:%M:%S}"}
+    if now < gate.blocked_until:
+        word = gettext("Paused until %(time)s UTC") % {
+            "time": f"{gate.blocked_until:%d %b %H:%M:%S}"
+        }
     else:
         word = gettext("Next request is a trial")
     return GateState("paused", word, reason_in_words(gate.why), gate.since)

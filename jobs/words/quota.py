@@ -98,13 +98,13 @@ def refused_in_words(refused: Refused, now: datetime) -> str:
     if refused.why == "closed":
         return _("You opened this form before you signed in. Send it again.")
     if refused.why == "newcomers":
-        return not_let_in(refused.balance, now)
+        return new_visitor_refused_in_words(refused.balance, now)
     if refused.balance.left and refused.why != "too_many_tries":
         return _("We could not reserve a slot just now. Send your request again.")
     return refusal_in_words(refused.balance, now)
 
 
-def not_let_in(balance: Balance, now: datetime) -> str:
+def new_visitor_refused_in_words(balance: Balance, now: datetime) -> str:
     """Said to a visitor who is new; signing in is the way on."""
     if not settings.NEW_VISITORS_A_DAY:
         return _("You need an account to make pictures on this site.")

@@ -234,8 +234,8 @@ class Gate(models.Model):
     exhausted_until = models.DateTimeField(_("exhausted until"), null=True, blank=True)
     why = models.CharField(_("reason"), max_length=20, blank=True, choices=Reason.choices)
     since = models.DateTimeField(_("since"), null=True, blank=True)
-    # Of the first pause of a series (`gates._shut`); `since` is of the last.
-    shut_since = models.DateTimeField(null=True, blank=True, editable=False)
+    # Of the first pause of a series (`gates._block`); `since` is of the last.
+    blocked_since = models.DateTimeField(null=True, blank=True, editable=False)
     probe = models.ForeignKey(
         Call, null=True, blank=True, on_delete=models.SET_NULL, verbose_name=_("probe")
     )
@@ -266,10 +266,10 @@ class Gate(models.Model):
     @property
     def is_paused(self) -> bool:
         """Shut or half open: not every request gets in."""
-        return self.shut_until is not None
+        return self.blocked_until is not None
 
     @property
-    def shut_until(self) -> datetime | None:
+    def blocked_until(self) -> datetime | None:
         """None while requests pass."""
         return max(filter(None, (self.paused_until, self.exhausted_until)), default=None)
 

@@ -199,7 +199,7 @@ class History:
         self._insert(
             StaffAction,
             self._numbers(until=FEW),
-            deed="'check'",
+            action="'check'",
             subject="'call ' || i",
             reason="'They asked'",
             by_name="'staff'",

@@ -19,7 +19,7 @@ from django_q.models import Task
 
 from jobs.core import transitions
 from jobs.core.events import EventName
-from jobs.core.models import Deed, Job, Picture, StaffAction, Stage
+from jobs.core.models import ActionName, Job, Picture, StaffAction, Stage
 from jobs.ops import audit, housekeeping
 from jobs.people import deletion, removal
 from jobs.people.sign_in import bring_along
@@ -92,8 +92,8 @@ def write_everywhere(person, account, staff, now) -> None:
     CallResult.objects.create(call=Call.objects.first(), position=0, url=MARK)
     said = {"reason": MARK, "subject": MARK, "by_name": "staff", "at": now, "facts": {"x": MARK}}
     for about in ({"account": account}, {"job": jobs[0]}, {"call": Call.objects.first()}):
-        StaffAction.objects.create(deed=Deed.GRANT, by=staff, **said, **about)
-    StaffAction.objects.create(deed=Deed.CHECK, by=person, **said | {
+        StaffAction.objects.create(action=ActionName.GRANT, by=staff, **said, **about)
+    StaffAction.objects.create(action=ActionName.CHECK, by=person, **said | {
         "by_name": MARK, "reason": "x", "subject": "x", "facts": {}})  # fmt: skip
     Grant.objects.create(account=account, kind="image", day=now.date(), slots=1, reason=MARK,
                          granted_at=now)  # fmt: skip
@@ -282,7 +282,7 @@ def test_the_command_says_first_and_does_it_then(person, account, now, capsys):
     call_command("forget", MARK, "--yes")
     assert not User.objects.filter(username=MARK).exists()
     entry = StaffAction.objects.get()
-    assert (entry.deed, entry.subject, entry.by_name) == (
+    assert (entry.action, entry.subject, entry.by_name) == (
         "delete", f"user {person.pk}", "manage.py forget")  # fmt: skip
 
 

@@ -130,7 +130,7 @@ def stop_asking(calls: list[Call]) -> dict:
 
 
 def findings(calls: list[Call]) -> dict:
-    entries = Counter(StaffAction.objects.values_list("deed", "call_id"))
+    entries = Counter(StaffAction.objects.values_list("action", "call_id"))
     held = Counter(Call.objects.exclude(reference=None).values_list("reference", flat=True))
     own = {call.pk: run_of(call).reference for call in calls}
     return {

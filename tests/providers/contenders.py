@@ -21,7 +21,7 @@ from providers.adapters.registry import Offer  # noqa: E402
 from providers.calls import ledger  # noqa: E402
 from providers.calls.models import Call, Gate  # noqa: E402
 from providers.routing import gates  # noqa: E402
-from providers.routing.gates import Closed  # noqa: E402
+from providers.routing.gates import Blocked  # noqa: E402
 from providers.routing.pool import Candidate  # noqa: E402
 from tests.providers.call_rows import NEWS, OFFER, call_in  # noqa: E402
 from tests.quotas.contenders import NOW, run_together  # noqa: E402
@@ -88,7 +88,7 @@ def enter_each(number: int) -> dict:
         candidate = Candidate(MODELS[number % 2])
         with transaction.atomic():
             got = gates.enter(work=f"image:{day}-{number}", candidate=candidate, now=now)
-            transaction.set_rollback(isinstance(got, Closed))
+            transaction.set_rollback(isinstance(got, Blocked))
         if isinstance(got, Call):
             entered.append(day)
     return {"entered": entered, "usable": connection.is_usable()}
@@ -110,7 +110,7 @@ def probe_each(number: int) -> dict:
         candidate = Candidate(Offer(f"polza-{turn}", f"model-{number % 2}"))
         with transaction.atomic():
             got = gates.enter(work=f"image:{turn}-{number}", candidate=candidate, now=NOW)
-            transaction.set_rollback(isinstance(got, Closed))
+            transaction.set_rollback(isinstance(got, Blocked))
         if isinstance(got, Call):
             entered.append(turn)
     return {"entered": entered}

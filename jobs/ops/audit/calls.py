@@ -7,7 +7,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Greatest
 
 from jobs.checks import Finding, check, each
-from jobs.core.models import Deed, Job, StaffAction, Stage
+from jobs.core.models import ActionName, Job, StaffAction, Stage
 from jobs.core.states import JobState
 from jobs.core.works import PAID, has_call
 from providers.calls.models import Call
@@ -33,7 +33,7 @@ def ended_call_rests(now: datetime) -> Iterator[Finding]:
     """But by a webhook, or by staff."""
     evidence = [CallState.SUCCEEDED, CallState.REJECTED, CallState.FAILED]
     looked_at = Call.objects.filter(poll_at__isnull=False, hooks=None)
-    asked_for = StaffAction.objects.filter(call=OuterRef("pk"), deed=Deed.CHECK)
+    asked_for = StaffAction.objects.filter(call=OuterRef("pk"), action=ActionName.CHECK)
     return each(looked_at.filter(~Exists(asked_for), state__in=evidence, late_outcome=""))
 
 

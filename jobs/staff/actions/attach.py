@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from jobs.core import transitions
 from jobs.core.events import EventName
-from jobs.core.models import Deed, Job
+from jobs.core.models import ActionName, Job
 from jobs.database.connections import give_back_connections
 from jobs.engine import incoming
 from jobs.engine.webhook_references import ConfirmedRun
@@ -125,7 +125,7 @@ def run(call_id: int, reference: str, decision: Decision, **seen: str) -> None:
         # Another call was given the same id since the guard read the rows.
         raise Refused(why_not_this_id(call, reference) or overtaken())
     facts = {"reference": reference, **seen}
-    entry_about_call(Deed.ATTACH, decision, call, job, facts).save()
+    entry_about_call(ActionName.ATTACH, decision, call, job, facts).save()
 
 
 def run_confirmed(call: Call, found: ReferenceLookup, decision: Decision) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
-from jobs.core.models import Deed, Job, StaffAction
+from jobs.core.models import ActionName, Job, StaffAction
 from providers.calls.models import Call
 
 
@@ -46,7 +46,7 @@ def lock_call(call_id: int) -> tuple[Call, Job | None]:
 
 
 def entry_about_call(
-    deed: Deed,
+    action: ActionName,
     decision: Decision,
     call: Call,
     job: Job | None,
@@ -54,7 +54,7 @@ def entry_about_call(
 ) -> StaffAction:
     return entry_about(
         f"call {call.pk} {call.provider}:{call.model} {call.work}",
-        deed,
+        action,
         decision,
         call=call,
         job=job,
@@ -63,10 +63,12 @@ def entry_about_call(
     )
 
 
-def entry_about(subject: str, deed: Deed, decision: Decision, **columns: Any) -> StaffAction:
+def entry_about(
+    subject: str, action: ActionName, decision: Decision, **columns: Any
+) -> StaffAction:
     """Not saved yet."""
     return StaffAction(
-        deed=deed,
+        action=action,
         subject=subject[:200],
         reason=decision.reason,
         by=decision.by,

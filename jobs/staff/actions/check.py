@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from jobs.core import leases, queue
-from jobs.core.models import Deed, Job, StaffAction, Stage
+from jobs.core.models import ActionName, Job, StaffAction, Stage
 from jobs.staff.actions import guards
 from jobs.staff.actions.base import Decision, Refused, entry_about_call
 from jobs.staff.actions.page import (
@@ -101,7 +101,9 @@ def run(call_ids: Sequence[int], decision: Decision) -> int:
     made = [call.pk for call in asked if call.was_made]
     for stage_id in leases.save_now(made, decision.now) if made else ():
         queue.enqueue_after_commit(stage_id)
-    entries = [entry_about_call(Deed.CHECK, decision, call, jobs.get(call.work)) for call in asked]
+    entries = [
+        entry_about_call(ActionName.CHECK, decision, call, jobs.get(call.work)) for call in asked
+    ]
     StaffAction.objects.bulk_create(entries)
     return len(asked)
 

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from jobs.core import transitions
 from jobs.core.events import EventName
-from jobs.core.models import Deed, Job, Picture, UnreadResult
+from jobs.core.models import ActionName, Job, Picture, UnreadResult
 from jobs.core.states import JobState
 from jobs.pictures import follow, storing, unread
 from jobs.pictures.saving import picture_of
@@ -92,7 +92,7 @@ def run(call_id: int, picture: Picture, decision: Decision, **facts: Any) -> Non
     if job is None or not follow.deliver_kept(call, picture, decision.now):
         raise Refused(overtaken())
     transitions.record_event(job.pk, event=EventName.DELIVERED, now=decision.now)
-    entry_about_call(Deed.DELIVER, decision, call, job, facts).save()
+    entry_about_call(ActionName.DELIVER, decision, call, job, facts).save()
 
 
 @requires("providers.view_call", PERMISSION)

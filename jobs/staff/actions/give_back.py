@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from jobs.core.models import Deed, Job
+from jobs.core.models import ActionName, Job
 from jobs.core.reasons import JobReason
 from jobs.core.states import JobState
 from jobs.engine import incoming
@@ -73,7 +73,7 @@ def run(call_id: int, decision: Decision) -> None:
         raise Refused(overtaken())
     attempt = job.attempt
     slot = {"slot": attempt.slot, "day": str(attempt.day)} if attempt else {}
-    entry_about_call(Deed.GIVE_BACK, decision, call, job, slot).save()
+    entry_about_call(ActionName.GIVE_BACK, decision, call, job, slot).save()
 
 
 @requires("providers.view_call", PERMISSION)

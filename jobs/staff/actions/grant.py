@@ -6,7 +6,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from jobs.core.models import Deed, StaffAction
+from jobs.core.models import ActionName, StaffAction
 from jobs.staff.actions.base import Decision, Refused, entry_about
 from jobs.staff.actions.page import ActionPage, Back, handle, requires
 from jobs.staff.actions.tables import Table, moment
@@ -25,7 +25,7 @@ def run_grant(grant: Grant, decision: Decision) -> None:
             grant.save()
     except IntegrityError:
         raise Refused(_("This form was sent before: its slots are granted already.")) from None
-    _entry(Deed.GRANT, grant, decision).save()
+    _entry(ActionName.GRANT, grant, decision).save()
 
 
 @transaction.atomic
@@ -34,7 +34,7 @@ def run_revoke(grant_id: int, decision: Decision) -> None:
     grant = Grant.objects.select_related("account").filter(pk=grant_id).first()
     if grant is None or not Grant.objects.filter(pk=grant_id).delete()[0]:
         raise Refused(_("The grant had been taken back already."))
-    _entry(Deed.REVOKE, grant, decision).save()
+    _entry(ActionName.REVOKE, grant, decision).save()
 
 
 def preview_revoke(grant: Grant) -> list[str]:
@@ -67,10 +67,10 @@ def revoke_page(request: HttpRequest, pk: int) -> HttpResponse:
     return handle(request, action, revoke)
 
 
-def _entry(deed: Deed, grant: Grant, decision: Decision) -> StaffAction:
+def _entry(action: ActionName, grant: Grant, decision: Decision) -> StaffAction:
     facts = {"slots": grant.slots, "kind": grant.kind, "day": str(grant.day)}
     subject = f"{grant}, {grant.account}"
-    return entry_about(subject, deed, decision, account=grant.account, facts=facts)
+    return entry_about(subject, action, decision, account=grant.account, facts=facts)
 
 
 def _table(grant: Grant) -> Table:

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from jobs.core.models import Deed, StaffAction
+from jobs.core.models import ActionName, StaffAction
 from jobs.staff.actions.base import Decision, Refused, entry_about, overtaken, refuse_if
 from jobs.staff.actions.page import ActionPage, Back, handle, requires
 from jobs.staff.actions.tables import Table, moment
@@ -59,16 +59,16 @@ def run_pause(provider: str, decision: Decision) -> None:
     refuse_if(why_not_paused(gates_of(provider)))
     if not provider_gates.pause(provider, decision.now):
         raise Refused(overtaken())
-    _entry(Deed.PAUSE, provider, decision).save()
+    _entry(ActionName.PAUSE, provider, decision).save()
 
 
 @transaction.atomic
 def run_resume(provider: str, decision: Decision) -> None:
     """Ends the pauses of staff and those that its own answers caused."""
     refuse_if(why_not_resumed(gates_of(provider)))
-    if not provider_gates.let_in(provider):
+    if not provider_gates.resume(provider):
         raise Refused(overtaken())
-    _entry(Deed.LET_IN, provider, decision).save()
+    _entry(ActionName.RESUME_PROVIDER, provider, decision).save()
 
 
 @requires(*PERMISSIONS)
@@ -115,9 +115,9 @@ def _known_gates(provider: str) -> list[Gate]:
     return gates_of(provider)
 
 
-def _entry(deed: Deed, provider: str, decision: Decision) -> StaffAction:
+def _entry(action: ActionName, provider: str, decision: Decision) -> StaffAction:
     gate, _made = Gate.objects.get_or_create(provider=provider, model=provider_gates.WHOLE)
-    return entry_about(f"provider {provider}", deed, decision, gate=gate)
+    return entry_about(f"provider {provider}", action, decision, gate=gate)
 
 
 def _table(provider: str, gates: Sequence[Gate], now: datetime) -> Table:

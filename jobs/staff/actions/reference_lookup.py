@@ -4,7 +4,7 @@
       └────> anything else, or a run that began before the call was sent ──> refused
 
 An id that lies in the provider's history may be a stranger's. So none is attached that the
-provider does not confirm under our key, nor unseen; its answer is followed in the same deed.
+provider does not confirm under our key, nor unseen; its answer is followed in the same action.
 """
 
 from collections.abc import Sequence

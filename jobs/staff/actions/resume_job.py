@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from jobs.core import leases, queue, transitions
 from jobs.core.events import EventName
-from jobs.core.models import Deed, Job, StaffAction, Stage
+from jobs.core.models import ActionName, Job, StaffAction, Stage
 from jobs.core.states import JobState
 from jobs.staff.actions.base import Decision, Refused, entry_about
 from jobs.staff.actions.page import MOST_AT_ONCE, ActionPage, Back, handle, requires
@@ -54,7 +54,9 @@ def run(job_ids: Sequence[uuid.UUID], decision: Decision) -> int:
     if not resumed:
         raise Refused(why_not(None) if job_ids else _("No job was chosen."))
     StaffAction.objects.bulk_create(
-        entry_about(f"job {job.pk}", Deed.RESUME, decision, job=job, account_id=job.account_id)
+        entry_about(
+            f"job {job.pk}", ActionName.RESUME, decision, job=job, account_id=job.account_id
+        )
         for job in resumed
     )
     return len(resumed)

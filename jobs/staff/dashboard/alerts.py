@@ -19,7 +19,7 @@ WORST_FIRST = (
     AlertKind.IN_DOUBT,
     AlertKind.OVERDUE,
     AlertKind.PROVIDER_PAUSED,
-    AlertKind.PROVIDER_SHUT,
+    AlertKind.PROVIDER_BLOCKED,
     AlertKind.SMOKE,
     AlertKind.LIMITER,
     AlertKind.SPEND,

@@ -38,7 +38,7 @@ class Named:
 
 
 @dataclass(frozen=True)
-class House:
+class Processes:
     signs: list[processes.Sign]
     busy: int
     messages: int
@@ -52,9 +52,9 @@ class Board:
     cards: Cards
     spending: DayUsage
     top: list[Named]
-    standings: list[provider_health.Standing]
+    standings: list[provider_health.ProviderHealth]
     doubts: list[doubts.Doubt]
-    processes: House
+    processes: Processes
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def board_at(now: datetime) -> Board:
         top=[Named(spender, names.get(spender.account_id, "")) for spender in spending.top],
         standings=provider_health.standings(rows, now),
         doubts=doubts.doubts(now),
-        processes=_house(now),
+        processes=_read_processes(now),
     )
 
 
@@ -103,9 +103,9 @@ def use_at(now: datetime) -> Use:
     return Use(now, days, usage.chart_of(days))
 
 
-def _house(now: datetime) -> House:
+def _read_processes(now: datetime) -> Processes:
     rows, busy = processes.schedules(), processes.busy_stages(now)
-    return House(
+    return Processes(
         signs=processes.signs(now, busy=busy),
         busy=busy,
         messages=processes.messages_waiting(),

@@ -56,10 +56,10 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Standing:
+class ProviderHealth:
     name: str
     state: GateState
-    shut_models: tuple[tuple[str, GateState], ...]
+    blocked_models: tuple[tuple[str, GateState], ...]
     last_success_at: datetime | None
     amounts: tuple[Amount, ...]
     flight: Flight
@@ -73,7 +73,7 @@ class Standing:
 
     @property
     def may_be_resumed(self) -> bool:
-        return self.state.tone == "paused" or bool(self.shut_models)
+        return self.state.tone == "paused" or bool(self.blocked_models)
 
 
 @dataclass
@@ -111,23 +111,23 @@ def answers_by_provider(now: datetime) -> dict[str, Answers]:
     return {name: _answers(calls) for name, calls in by_why.items()}
 
 
-def standings(rows: Rows, now: datetime) -> list[Standing]:
+def standings(rows: Rows, now: datetime) -> list[ProviderHealth]:
     """Pure: in the order of their names."""
     return [_standing(name, rows, now) for name in known_names()]
 
 
-def _standing(name: str, rows: Rows, now: datetime) -> Standing:
+def _standing(name: str, rows: Rows, now: datetime) -> ProviderHealth:
     gates = rows.gates.get(name, {})
     recent = {offer.model: seen for offer, seen in rows.recent.items() if offer.provider == name}
     seen = [each.last_at for each in recent.values() if each.last_at]
-    shut = [
+    models = [
         (model, describe_gate(gate, now)) for model, gate in sorted(gates.items()) if model != WHOLE
     ]
-    shut = [(model, state) for model, state in shut if state.tone == "paused"]
-    return Standing(
+    blocked = [(model, state) for model, state in models if state.tone == "paused"]
+    return ProviderHealth(
         name=name,
-        state=_whole(gates.get(WHOLE), is_used=bool(recent), is_failing=bool(shut), now=now),
-        shut_models=tuple(shut),
+        state=_whole(gates.get(WHOLE), is_used=bool(recent), is_failing=bool(blocked), now=now),
+        blocked_models=tuple(blocked),
         last_success_at=max(seen, default=None),
         amounts=_amounts(name, rows.spends.get(name, {})),
         flight=rows.flights.get(name, Flight()),

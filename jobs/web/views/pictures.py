@@ -31,7 +31,7 @@ from jobs.pictures.thumbnails import MEDIA_TYPE, thumbnail_of
 from jobs.pictures.words import WORDS
 from jobs.web.htmx import wants_part
 from jobs.web.views.pages import see_other, show, tell
-from jobs.words.quota import not_let_in, refused_in_words
+from jobs.words.quota import new_visitor_refused_in_words, refused_in_words
 from providers.wire.picture_files import TYPES
 from quotas import ledger, new_visitors
 from quotas.ledger import Refused
@@ -137,7 +137,7 @@ def _form_page(
     context: dict[str, object] = {
         "form": form,
         "refused": refused,
-        "not_let_in": _not_let_in(request),
+        "new_visitor_refusal": _new_visitor_refusal(request),
     }
     return show(
         request, "new_picture.html", part="_picture_form.html", context=context, status=status
@@ -154,7 +154,7 @@ def _refuse(request: SiteRequest, form: PictureForm, refused: Refused) -> HttpRe
     return response
 
 
-def _not_let_in(request: SiteRequest) -> str:
+def _new_visitor_refusal(request: SiteRequest) -> str:
     """Why a visitor who is new could order nothing today; empty for everybody else."""
     account, now = request.account, timezone.now()
     if account.pk or not account.visitor:
@@ -162,7 +162,7 @@ def _not_let_in(request: SiteRequest) -> str:
     day = ledger.utc_day(now)
     if new_visitors.has_room(find_quota_network(request), day):
         return ""
-    return not_let_in(ledger.balance_of(account, Kind.IMAGE, day), now)
+    return new_visitor_refused_in_words(ledger.balance_of(account, Kind.IMAGE, day), now)
 
 
 def _explain_no_retry(request: SiteRequest, form: PictureForm, earlier: Job) -> HttpResponse:

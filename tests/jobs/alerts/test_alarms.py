@@ -208,7 +208,7 @@ def test_a_refused_key_is_told_at_once_and_closed_by_the_next_success(look, orde
 def test_staff_who_let_requests_in_again_close_the_alert_of_the_key(look, order, fake, now):
     refuse(order(), Cause("balance", rule="refused", http=402), now)
     assert look(now + MINUTE) == ["fake"]
-    gates.let_in("fake")
+    gates.resume("fake")
     assert look(now + 2 * MINUTE) == []
 
 
@@ -234,7 +234,7 @@ def test_an_error_after_a_quiet_week_is_no_long_pause(look, order, fake, now):
     for at in (now, later):
         refuse(order(), Cause("provider", rule="own_error", http=500), at)
     assert look(later + MINUTE / 60) == []
-    assert Gate.objects.get(model="brush-1").shut_since == later
+    assert Gate.objects.get(model="brush-1").blocked_since == later
 
 
 def test_long_pauses_that_follow_each_other_are_one(look, order, fake, now):
@@ -242,12 +242,12 @@ def test_long_pauses_that_follow_each_other_are_one(look, order, fake, now):
     for minutes in (0, 11, 22):
         with_call(order(), Rejected(Cause("rate", retry_after=600.0)), now + minutes * MINUTE)
     assert look(now + 23 * MINUTE) == ["fake"]
-    assert Gate.objects.get(model="").shut_since == now
+    assert Gate.objects.get(model="").blocked_since == now
 
 
 def test_a_pause_of_staffs_own_hand_is_not_told_to_them(look, now, fake):
     Gate.objects.create(
-        provider="fake", paused_until=now + HOUR, why=gates.STAFF, since=now, shut_since=now
+        provider="fake", paused_until=now + HOUR, why=gates.STAFF, since=now, blocked_since=now
     )
     assert look(now + 10 * MINUTE) == []
 

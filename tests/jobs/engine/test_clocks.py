@@ -76,7 +76,7 @@ def written(account, ana, now):
     rows.queued(account, now)
     rows.generating(account, now)
     gate = {"provider": "sandbox", "why": "rate", "since": now, "paused_until": now}
-    Gate.objects.create(**gate, exhausted_until=now, shut_since=now)
+    Gate.objects.create(**gate, exhausted_until=now, blocked_since=now)
     SmokeTest.objects.create(provider="sandbox", model="test-picture", began_at=now)
     Restore.objects.create(restored_at=now)
     Site.objects.get_or_create()

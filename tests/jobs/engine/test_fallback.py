@@ -376,7 +376,7 @@ def test_a_gate_that_opens_by_hand_lets_the_waiting_in(order, fake, clock):
     first, second = order(), order()
     working.advance(first.pk)
     working.advance(second.pk)
-    gates.let_in("fake")
+    gates.resume("fake")
     Stage.objects.update(due_at=timezone.now())
     working.advance(second.pk)
     assert asked(second) == ["fake accepted"]

@@ -198,7 +198,7 @@ def test_a_provider_that_staff_have_paused_is_tested_once_it_is_let_in(settings,
     gates.pause("fake", now)
     assert smoke.begin_due(now) == []
     assert not Job.objects.exists()
-    gates.let_in("fake")
+    gates.resume("fake")
     later = now + smoke.DUTY_LASTS
     assert [test.provider for test in smoke.begin_due(later)] == ["fake"]
 
@@ -251,7 +251,7 @@ def test_staff_are_told_of_no_test_while_they_have_paused_the_provider(run, cloc
     gates.pause("fake", now)
     clock.shift(smoke.STALE_AFTER)
     assert alerts() == []
-    gates.let_in("fake")
+    gates.resume("fake")
     assert [subject for subject, _ in alerts()] == ["fake"]
 
 

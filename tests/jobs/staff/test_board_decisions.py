@@ -46,7 +46,7 @@ def test_staff_pause_and_resume_and_it_is_written_down(staff_client, staff, now)
     staff_client.post(RESUME, {"reason": "a new day"})
     assert isinstance(enter(now), Call)
     entries = StaffAction.objects.order_by("pk")
-    assert list(entries.values_list("deed", "by", "by_name", "reason", "at", "subject")) == [
+    assert list(entries.values_list("action", "by", "by_name", "reason", "at", "subject")) == [
         ("pause", staff.pk, "staff", "too dear today", now, "provider sandbox"),
         ("let_in", staff.pk, "staff", "a new day", now, "provider sandbox"),
     ]
@@ -83,11 +83,11 @@ def test_what_is_so_already_has_no_form_and_no_second_entry(staff_client, now, p
 
 
 @pytest.mark.parametrize(
-    ("decide", "step"), [(provider_gate.run_pause, "pause"), (provider_gate.run_resume, "let_in")]
+    ("decide", "step"), [(provider_gate.run_pause, "pause"), (provider_gate.run_resume, "resume")]
 )
 def test_who_comes_second_in_the_same_moment_is_refused(staff, now, monkeypatch, decide, step):
     """Both had seen it open for the decision."""
-    if step == "let_in":
+    if step == "resume":
         gates.pause("sandbox", now)
     monkeypatch.setattr(f"providers.routing.gates.{step}", lambda *told: False)
     with pytest.raises(Refused, match="Something changed"):
@@ -117,7 +117,7 @@ def test_nobody_pauses_what_is_not_there(staff_client):
 
 def test_work_waits_while_staff_have_shut_its_provider(account, now, staff_client):
     staff_client.post(PAUSE, {"reason": "x"})
-    assert enter(now) == gates.Closed("staff", now + gates.STAFF_AGAIN)
+    assert enter(now) == gates.Blocked("staff", now + gates.STAFF_AGAIN)
     assert ledger.find_live_call("image:1") is None
 
 

@@ -18,7 +18,7 @@ BOARD = "/admin/dashboard/"
 MINUTE = timedelta(minutes=1)
 
 
-def standing_of(name: str, now) -> provider_health.Standing:
+def standing_of(name: str, now) -> provider_health.ProviderHealth:
     found = provider_health.Rows(
         gates=provider_health.gates_by_provider(),
         recent=provider_health.recent_by_offer(),
@@ -80,7 +80,7 @@ def test_a_provider_is_failing_while_one_of_its_models_is_shut(now):
     )
     found = standing_of("sandbox", now)
     assert (found.state.tone, found.may_be_resumed) == ("failing", True)
-    assert [model for model, _ in found.shut_models] == ["m"]
+    assert [model for model, _ in found.blocked_models] == ["m"]
 
 
 def test_spend_stands_against_the_cap(staff_client, account, now, settings):

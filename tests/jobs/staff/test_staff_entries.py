@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from django.db import IntegrityError
 
-from jobs.core.models import Deed, StaffAction
+from jobs.core.models import ActionName, StaffAction
 from jobs.ops import audit
 from jobs.staff.actions.attach import run as attach
 from jobs.staff.actions.base import Refused
@@ -53,8 +53,9 @@ class TestEntry:
         grant(extra, decision)
         revoke(extra.pk, decision)
         entries = list(StaffAction.objects.order_by("pk"))
-        assert [entry.deed for entry in entries] == [
-            Deed.ATTACH, Deed.CHECK, Deed.GIVE_BACK, Deed.GRANT, Deed.REVOKE,
+        assert [entry.action for entry in entries] == [
+            ActionName.ATTACH, ActionName.CHECK, ActionName.GIVE_BACK, ActionName.GRANT,
+            ActionName.REVOKE,
         ]  # fmt: skip
         assert {(entry.by_name, entry.reason) for entry in entries} == {("staff", REASON)}
         assert {(entry.call_id, entry.job_id) for entry in entries[:3]} == {(call.pk, job.pk)}

@@ -325,7 +325,7 @@ def test_a_grant_leads_to_the_page_that_takes_it_back(staff_client, extra, accou
 def test_a_grant_is_given_with_its_entry(staff_client, account, now):
     assert staff_client.post(GRANT, grant_form(staff_client, account, now)).status_code == 302
     entry = StaffAction.objects.get()
-    assert (entry.deed, entry.by_name, entry.reason) == ("grant", "staff", "sorry")
+    assert (entry.action, entry.by_name, entry.reason) == ("grant", "staff", "sorry")
     assert entry.account == account
 
 
@@ -348,11 +348,11 @@ def test_a_grant_that_is_not_there_is_no_fault(staff_client, address):
 def test_entries_are_listed_with_their_jobs_and_filtered(staff_client, lost):
     staff_client.post(door("give_back", lost), {"reason": "by phone"})
     address = reverse("admin:jobs_staffaction_changelist")
-    shown = staff_client.get(address, {"deed": "give_back"})
+    shown = staff_client.get(address, {"action": "give_back"})
     for part in ("slot given back", "staff", "by phone", f"call {lost.pk} sandbox:test-picture"):
         assert part in text_of(shown)
     assert f"/jobs/job/{Job.objects.get().pk}/change/" in shown.content.decode()
-    assert "by phone" not in text_of(staff_client.get(address, {"deed": "attach"}))
+    assert "by phone" not in text_of(staff_client.get(address, {"action": "attach"}))
 
 
 @pytest.mark.parametrize("page", ["change", "delete"])

@@ -59,7 +59,7 @@ def test_the_stage_is_due_and_its_deaths_stay_counted(
 def test_who_when_why_and_which_job_stay(job, decision, now):
     resume([job.pk], decision)
     entry = StaffAction.objects.get()
-    assert (entry.deed, entry.by_name, entry.reason) == ("resume", "staff", REASON["reason"])
+    assert (entry.action, entry.by_name, entry.reason) == ("resume", "staff", REASON["reason"])
     assert (entry.job_id, entry.account_id, entry.at) == (job.pk, job.account_id, now)
     assert (entry.subject, job.events.last().name) == (f"job {job.pk}", "resumed")
 
@@ -118,7 +118,7 @@ def test_several_chosen_in_the_list_go_on(staff_client, account, now):
     told = staff_client.post(asked["Location"], REASON, follow=True)
     assert "Resumed 2 jobs." in text_of(told)
     assert not any(is_aside(job) for job in jobs)
-    assert StaffAction.objects.filter(deed="resume").count() == 2
+    assert StaffAction.objects.filter(action="resume").count() == 2
 
 
 def test_too_many_at_once_are_refused(staff_client, account, now, monkeypatch):

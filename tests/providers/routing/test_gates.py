@@ -13,7 +13,7 @@ from providers.calls import ledger, money
 from providers.calls.models import Call, Gate
 from providers.outcomes import Accepted, Cause, Done, Failed, Rejected, Unknown, amount_said
 from providers.routing import gates
-from providers.routing.gates import Closed, Shift
+from providers.routing.gates import Blocked, GateChange
 from providers.routing.pool import Candidate
 from tests.fakes import ACCOUNT, OFFER
 
@@ -23,19 +23,19 @@ OTHER_MODEL = Offer("fake", "brush-2")
 SECOND = timedelta(seconds=1)
 
 
-def enter(now, *, work: str = "image:1", offer: Offer = OFFER) -> Call | Closed:
+def enter(now, *, work: str = "image:1", offer: Offer = OFFER) -> Call | Blocked:
     with transaction.atomic():
         return gates.enter(work=work, candidate=Candidate(offer), now=now)
 
 
-def answered(now, news, *, work: str = "image:1", offer: Offer = OFFER) -> Shift | None:
+def answered(now, news, *, work: str = "image:1", offer: Offer = OFFER) -> GateChange | None:
     """A request that was let in and then answered."""
     call = enter(now, work=work, offer=offer)
     assert isinstance(call, Call), call
     return heard(call, news, now)
 
 
-def heard(call: Call, news, now) -> Shift | None:
+def heard(call: Call, news, now) -> GateChange | None:
     recorded = ledger.record(call_id=call.pk, news=news, now=now)
     said = news.why.retry_after if isinstance(news, Rejected) else None
     return gates.follow(recorded.call, now, retry_after=said)
@@ -95,11 +95,11 @@ def test_a_429_with_a_time_pauses_the_whole_provider_as_long_as_it_said(now):
 
 @pytest.mark.parametrize("why", ["auth", "balance"])
 def test_a_bad_key_or_a_spent_balance_exhausts_the_whole_provider(now, why, settings):
-    shift = answered(now, refused(why))
+    change = answered(now, refused(why))
     gate = Gate.objects.get(provider="fake", model="")
-    assert shift == Shift("fake", "paused", why)
+    assert change == GateChange("fake", "open", why)
     assert gate.exhausted_until == now + settings.EXHAUSTED_PAUSE
-    assert enter(now, work="image:2", offer=OTHER_MODEL) == Closed(why, gate.exhausted_until)
+    assert enter(now, work="image:2", offer=OTHER_MODEL) == Blocked(why, gate.exhausted_until)
 
 
 @pytest.mark.parametrize("why", ["input", "content"])
@@ -117,7 +117,7 @@ def test_our_own_trouble_pauses_nobody(now, rule):
 
 def test_a_shorter_pause_does_not_cut_a_longer_one(now):
     answered(now, refused("rate", retry_after=90.0))
-    gates._shut("fake", "", now, "rate", paused_until=now + SECOND)
+    gates._block("fake", "", now, "rate", paused_until=now + SECOND)
     assert not is_open(now + 89 * SECOND)
 
 
@@ -126,7 +126,7 @@ def test_a_429_does_not_hide_that_the_key_was_refused(now, settings):
     busy = enter(now, work="image:busy")
     answered(now, refused("auth"))
     heard(busy, refused("rate", retry_after=90.0), now + SECOND)
-    assert enter(now + SECOND, work="image:3") == Closed("auth", now + settings.EXHAUSTED_PAUSE)
+    assert enter(now + SECOND, work="image:3") == Blocked("auth", now + settings.EXHAUSTED_PAUSE)
 
 
 def test_after_a_pause_one_probe_and_then_the_rest(now):
@@ -134,7 +134,7 @@ def test_after_a_pause_one_probe_and_then_the_rest(now):
     later = now + 31 * SECOND
     probe = enter(later, work="image:2")
     assert isinstance(probe, Call)
-    assert enter(later, work="image:3") == Closed("provider", later + gates.PROBE_AGAIN)
+    assert enter(later, work="image:3") == Blocked("provider", later + gates.PROBE_AGAIN)
     heard(probe, Accepted("run-2"), later)
     assert is_open(later)
     assert Gate.objects.get(model=OFFER.model).paused_until is None
@@ -153,13 +153,13 @@ def test_pauses_are_one_series_unless_nobody_asked_for_long(now, untried, is_one
     answered(now, refused("provider"))
     later = now + 30 * SECOND + gates.SERIES_ENDS_AFTER + untried
     answered(later, refused("provider"), work="image:2")
-    assert Gate.objects.get(model=OFFER.model).shut_since == (now if is_one else later)
+    assert Gate.objects.get(model=OFFER.model).blocked_since == (now if is_one else later)
 
 
 def test_a_success_ends_a_series_of_pauses(now):
     for seconds, news in ((0, refused("provider")), (31, Accepted("run")), (62, refused("rate"))):
         answered(now + seconds * SECOND, news, work=f"image:{seconds}")
-    assert Gate.objects.get(model=OFFER.model).shut_since == now + 62 * SECOND
+    assert Gate.objects.get(model=OFFER.model).blocked_since == now + 62 * SECOND
 
 
 def test_a_probe_that_was_never_heard_of_blocks_no_longer_than_its_own_time(now):
@@ -174,9 +174,9 @@ def test_a_probe_that_was_never_heard_of_blocks_no_longer_than_its_own_time(now)
 def test_the_providers_own_gate_is_written_before_its_models(now):
     """As it is locked by whoever enters: otherwise two can wait for each other."""
     early = enter(now, work="image:early")
-    for opens in (lambda: heard(early, Accepted("run-1"), now), lambda: gates.let_in("fake")):
+    for opens in (lambda: heard(early, Accepted("run-1"), now), lambda: gates.resume("fake")):
         for model in ("", OFFER.model):
-            gates._shut("fake", model, now, "rate", paused_until=now + SECOND)
+            gates._block("fake", model, now, "rate", paused_until=now + SECOND)
         with CaptureQueriesContext(connection) as caught:
             opens()
         asked = (query["sql"] for query in caught)
@@ -195,15 +195,15 @@ def test_a_call_sent_before_the_pause_does_not_end_it(now):
 def test_a_provider_that_works_again_says_so_once(now, settings):
     answered(now, refused("auth"))
     later = now + settings.EXHAUSTED_PAUSE
-    assert answered(later, Accepted("run-2"), work="image:2") == Shift("fake", "open")
+    assert answered(later, Accepted("run-2"), work="image:2") == GateChange("fake", "closed")
     assert answered(later, Accepted("run-3"), work="image:3") is None
 
 
 def test_staff_let_requests_in_at_once(now):
     answered(now, refused("auth"))
-    assert gates.let_in("fake")
+    assert gates.resume("fake")
     assert is_open(now)
-    assert not gates.let_in("fake")
+    assert not gates.resume("fake")
 
 
 def test_accounts_are_shut_by_themselves(now, spare):
@@ -213,7 +213,7 @@ def test_accounts_are_shut_by_themselves(now, spare):
 
 def test_the_wall_is_asked_behind_the_gate(now):
     assert isinstance(enter(now), Call)
-    assert enter(now, offer=OTHER_MODEL) == Closed("wall", now)
+    assert enter(now, offer=OTHER_MODEL) == Blocked("wall", now)
 
 
 def test_the_cap_counts_what_was_sent_of_all_models(now, cap):
@@ -221,7 +221,7 @@ def test_the_cap_counts_what_was_sent_of_all_models(now, cap):
     assert isinstance(enter(now, work="image:1"), Call)
     assert isinstance(enter(now, work="image:2", offer=OTHER_MODEL), Call)
     midnight = datetime.combine(now.date() + timedelta(days=1), datetime.min.time(), UTC)
-    assert enter(now, work="image:3") == Closed("cap", midnight)
+    assert enter(now, work="image:3") == Blocked("cap", midnight)
     assert is_open(midnight)
 
 
@@ -378,9 +378,9 @@ def test_the_database_refuses_a_fallback_without_its_rule(now):
 def test_staff_shut_the_gate_until_they_open_it(now):
     assert gates.pause("fake", now)
     for later in (now, now + timedelta(days=400)):
-        assert enter(later, work="image:2") == Closed("staff", later + gates.STAFF_AGAIN)
+        assert enter(later, work="image:2") == Blocked("staff", later + gates.STAFF_AGAIN)
         assert not is_open(later, OTHER_MODEL)
-    assert gates.let_in("fake")
+    assert gates.resume("fake")
     assert is_open(now)
 
 
@@ -409,6 +409,6 @@ def test_staff_may_pause_what_is_exhausted_and_resume_it_whole(now):
     answered(now, refused("auth"))
     assert gates.pause("fake", now + SECOND)
     assert Gate.objects.get(provider="fake", model="").exhausted_until is None
-    assert gates.let_in("fake")
-    assert not gates.let_in("fake")
+    assert gates.resume("fake")
+    assert not gates.resume("fake")
     assert is_open(now, OTHER_MODEL)
