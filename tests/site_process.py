@@ -117,7 +117,9 @@ class Site:
                 start_new_session=True,
             )
         try:
-            self.wait_until(lambda: "Ctrl-C ends it." in self.logs()[earlier:] or self.has_ended())
+            self.wait_until(
+                lambda: "Press Ctrl-C to stop." in self.logs()[earlier:] or self.has_ended()
+            )
             assert not self.has_ended(), self.logs()
             self.wait_until(self.is_whole)
         except BaseException:

@@ -37,7 +37,9 @@ def banner() -> str:
     table = [f"  {name:<9} {text}" for name, text in lines.items()]
     hints = run_checks(tags=[SETUP, STAFF], include_deployment_checks=True)
     listed = [f"  {hint.msg}" for hint in hints]
-    return "\n".join([f"Counterfoil is at {addresses()}", *table, *listed, "  Ctrl-C ends it."])
+    return "\n".join(
+        [f"Counterfoil is running at {addresses()}", *table, *listed, "  Press Ctrl-C to stop."]
+    )
 
 
 def addresses() -> str:

@@ -110,7 +110,7 @@ def check_port(name: str, host: str, port: int) -> None:
             probe.bind(address)
     except OSError as exc:
         reason = (exc.strerror or str(exc)).lower()
-        raise Refused(f"{name} {port} on {host} cannot be opened: {reason}") from exc
+        raise Refused(f"{name}: cannot listen on {host} port {port}: {reason}") from exc
 
 
 def check_database_file(records: Records) -> bool:

@@ -179,8 +179,8 @@ class Supervisor:
     def _say_what_it_waits_for(self, busy: int) -> None:
         requests = "a paid request" if busy == 1 else f"{busy} paid requests"
         say(
-            f"counterfoil: waiting up to {self.stop_grace:g} s for {requests} in the air;"
-            " a second Ctrl-C cuts"
+            f"counterfoil: waiting up to {self.stop_grace:g} s for {requests} to finish; "
+            "press Ctrl-C again to stop now (outcomes may be lost)"
         )
 
     def _take_signal(self, number: int, frame: object) -> None:

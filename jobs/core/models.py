@@ -67,7 +67,7 @@ class Job(models.Model):
     created_at = models.DateTimeField(_("created"))
     changed_at = models.DateTimeField(_("changed"))
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
-    unwanted_at = models.DateTimeField(_("nobody waits since"), null=True, blank=True)
+    unwanted_at = models.DateTimeField(_("user stopped waiting"), null=True, blank=True)
     result_deleted_at = models.DateTimeField(_("result deleted"), null=True, blank=True)
     texts_removed_at = models.DateTimeField(_("texts removed"), null=True, blank=True)
     notice_due_at = models.DateTimeField(_("mail wished, due from"), null=True, blank=True)

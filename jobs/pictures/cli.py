@@ -19,7 +19,7 @@ LONGEST_NAME = 150
 
 
 class NotOrdered(Exception):
-    """Nothing was ordered. `error` is a word for programs, the text one line for people."""
+    """Your request was not sent. `error` is a word for programs, the text one line for people."""
 
     def __init__(self, error: str, text: str) -> None:
         super().__init__(text)

@@ -77,7 +77,7 @@ class Call(models.Model):
     send_by = models.DateTimeField(_("not sent after"))
     answer_by = models.DateTimeField(_("answer of the submit expected by"))
     deadline_at = models.DateTimeField(_("in doubt from"))
-    give_up_at = models.DateTimeField(_("pursued until"))
+    give_up_at = models.DateTimeField(_("checked until"))
     accepted_at = models.DateTimeField(_("accepted"), null=True, blank=True)
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
     poll_at = models.DateTimeField(_("next look"), null=True, blank=True)

@@ -164,7 +164,7 @@ def test_a_site_on_an_ipv6_address_answers_at_what_it_prints(tmp_path):
     site = Site(tmp_path, HOST="::1", PUBLIC_URL="http://студия.рф", TRUSTED_PROXIES="0")
     try:
         site.start()
-        [printed] = re.findall(r"Counterfoil is at (\S+) and", site.logs())
+        [printed] = re.findall(r"Counterfoil is running at (\S+) and", site.logs())
         assert requests.get(printed, timeout=20).status_code == 200
         public = {"Host": "xn--d1aizef8e.xn--p1ai"}
         assert requests.get(printed, headers=public, timeout=20).status_code == 200

@@ -52,8 +52,8 @@ def test_index_leads_there_and_its_parts_are_told(troubles_of):
     page.goto("/admin/")
     page.get_by_role("link", name="Dashboard: quota, providers, alerts").click()
     for heading in ("Alerts", "Now and today", "Providers", "Calls in doubt, oldest first",
-                    "Who used most today", "Cluster and schedules",
-                    "Quota use of 30 days"):  # fmt: skip
+                    "Top accounts today", "Cluster and schedules",
+                    "Slot use, last 30 days"):  # fmt: skip
         expect(page.get_by_role("heading", name=heading)).to_be_visible()
     chart = page.get_by_role("img", name="Slots a day: used, on hold, given back")
     expect(chart).to_be_visible()
@@ -72,7 +72,7 @@ def test_a_call_in_doubt_leads_to_its_own_page(visit):
 def test_what_can_be_done_about_it_is_one_step_away(visit):
     page = visit("staff")
     page.goto(BOARD)
-    page.get_by_role("link", name="Give the slot of ").first.click()
+    page.get_by_role("link", name="Give back the slot of call ").first.click()
     page.wait_for_url("**/give-back/")
     expect(page.get_by_label("Reason")).to_be_visible()
 

@@ -137,7 +137,7 @@ class TestRefusal:
         with socket.create_server(("127.0.0.1", 0)) as other:
             port = str(other.getsockname()[1])
             said = refusal(tmp_path, PORT=port)
-        assert said.startswith(f"counterfoil: PORT {port} on 127.0.0.1 cannot be opened")
+        assert said.startswith(f"counterfoil: PORT: cannot listen on 127.0.0.1 port {port}")
 
     def test_a_busy_port_of_the_sandbox(self, tmp_path):
         with socket.create_server(("127.0.0.1", 0)) as other:

@@ -34,8 +34,8 @@ EXIT_CODES = {
 
 class Command(BaseCommand):
     help = (
-        "Order a picture from the running site. Exits 0 when it is ready (or in the queue, without "
-        "--wait), 1 failed or cancelled, 2 refused, 3 not known: in doubt, or the time was over."
+        "Request a picture from the running site. Exit codes: 0 ready (or queued, without --wait), "
+        "1 failed or cancelled, 2 refused, 3 outcome not known (in doubt or timed out)."
     )
     requires_system_checks = []
 
@@ -47,7 +47,9 @@ class Command(BaseCommand):
         parser.add_argument("--aspect-ratio", default="1:1")
         parser.add_argument("--fault", default="", help="what the sandbox is to do")
         parser.add_argument("--wait", action="store_true", help="until the outcome is known")
-        parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="of --wait")
+        parser.add_argument(
+            "--timeout", type=_seconds, metavar="SECONDS", help="stop waiting after this long"
+        )
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, **options: Any) -> None:
@@ -62,7 +64,7 @@ class Command(BaseCommand):
             sys.exit(REFUSED)
         except OrderInDoubt:
             self._print_json(report_of_none("database"))
-            self._warn("the database went away: whether it took the order is not known")
+            self._warn("lost the database; the job may or may not have been created")
             sys.exit(NOT_KNOWN)
         except KeyboardInterrupt:
             self._warn("not waiting any longer; the job goes on")
@@ -78,7 +80,7 @@ class Command(BaseCommand):
         state = JobState(report["state"])
         if state in MOVING:
             if options["wait"]:
-                self._warn(f"the time is over, the job is {state} and goes on")
+                self._warn(f"timed out; the job is {state} and continues")
             return NOT_KNOWN if options["wait"] else 0
         self._say(_in_words(report))
         return EXIT_CODES[state]

@@ -17,8 +17,8 @@ LOOK_EVERY = 0.3
 
 class Command(BaseCommand):
     help = (
-        "Order a small picture from each provider, for real: it costs what a picture costs. Prints "
-        "a line for each; exits 1 when one failed or was not done in time."
+        "Request one small real picture from each provider, at its normal price. Prints one line "
+        "per provider; exits 1 if any failed or timed out."
     )
     requires_system_checks = []
 

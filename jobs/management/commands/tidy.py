@@ -12,7 +12,7 @@ from jobs.ops import housekeeping
 
 
 class Command(BaseCommand):
-    help = "Remove what is older than the settings keep it. May run beside a site at work."
+    help = "Delete data that is past its retention period. Safe while the site is running."
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -78,7 +78,7 @@ def _sign(
 ) -> Sign:
     is_alive = at_work or heartbeats.says_alive(name, beat_at, now)
     if beat_at is None and not at_work:
-        word = _("no sign of life yet")
+        word = _("no heartbeat yet")
     else:
         word = _("alive") if is_alive else _("silent")
     return Sign(title, word, is_alive, beat_at)

@@ -240,7 +240,8 @@ class TestStop:
         stop = stopping(site)
         wait_until(lambda: said)
         assert said == [
-            "counterfoil: waiting up to 600 s for 2 paid requests in the air; a second Ctrl-C cuts"
+            "counterfoil: waiting up to 600 s for 2 paid requests to finish; "
+            "press Ctrl-C again to stop now (outcomes may be lost)"
         ]
         assert not site.child().has_ended()
         site.says(busy=0)
@@ -276,7 +277,7 @@ class TestStop:
         wait_until(is_deaf)
         site.says(busy=1)
         stop = stopping(site)
-        wait_until(lambda: "a paid request in the air" in "".join(said))
+        wait_until(lambda: "for a paid request to finish" in "".join(said))
         assert not site.child(1).has_ended()
         site.says(busy=0)
         stop.join(30)

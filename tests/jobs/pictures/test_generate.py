@@ -384,7 +384,7 @@ def test_an_order_of_which_nothing_can_be_known_is_in_doubt(run, sandbox, monkey
     monkeypatch.setattr("jobs.pictures.cli.Job.objects.filter", away)
     ended = run("a fox")
     assert ended.code == 3
-    assert ended.err == "generate: the database went away: whether it took the order is not known\n"
+    assert ended.err == "generate: lost the database; the job may or may not have been created\n"
 
 
 def test_a_database_that_is_not_set_up_is_one_line(run, sandbox, monkeypatch):

@@ -190,7 +190,7 @@ def test_fifty_of_the_oldest_are_told(account, history, now, staff_client):
 
 
 def test_signs_of_life(alive, now):
-    assert [sign.word for sign in processes.signs(now)] == ["no sign of life yet"] * 2
+    assert [sign.word for sign in processes.signs(now)] == ["no heartbeat yet"] * 2
     alive()
     assert [sign.word for sign in processes.signs(now)] == ["alive", "alive"]
     alive(ahead=-timedelta(minutes=5))
