@@ -3,10 +3,14 @@ of the input is one: it orders a job or goes on with those that are open, and ma
 fault point. The answer is its exit code, with what it reports.
 
     python -m tests.jobs.kinds.trio_process FOLDER
-    place SHIFT PARTS      work SHIFT
+    place SHIFT PARTS      until no job is open
+    work SHIFT             likewise, with the jobs that are there
+    turn SHIFT             everything that is due, once
+    order SHIFT COUNT,SLOTS      so many orders on one account, which has that many slots
 
 `SHIFT` is how many seconds its clock is ahead; each round moves it on, so that deadlines and
-retention pass. The providers are files of FOLDER: what was executed there outlives a process.
+retention pass. A clock is never behind that of another process. The providers are files of FOLDER:
+what was executed there outlives a process.
 """
 
 import json
@@ -56,6 +60,8 @@ class Later:
     ):
         from providers.outcomes import Accepted
 
+        if missed := missed_window(send_by):
+            return missed
         return Accepted(f"{self.name}-{self.book.execute(request.work)}")
 
     def poll(self, reference: str, model: str):
@@ -82,11 +88,25 @@ class AtOnce:
     ):
         from providers.outcomes import Done
 
+        if missed := missed_window(send_by):
+            return missed
         self.book.execute(request.work)
         return Done((), Decimal("1.00"))
 
     def result_origins(self) -> frozenset[str]:
         return frozenset()
+
+
+def missed_window(send_by: datetime):
+    """As `providers.wire` does: a request that is late does not leave."""
+    from django.utils import timezone
+
+    from providers.outcomes import Cause, Rejected
+    from providers.reasons import Rule
+
+    if timezone.now() < send_by:
+        return None
+    return Rejected(Cause("transport", rule=Rule.SEND_WINDOW_MISSED))
 
 
 CAPS = Caps(
@@ -117,11 +137,26 @@ def install(folder: Path) -> None:
 
 
 class Clock:
-    def __init__(self, shift: timedelta) -> None:
+    """Ahead by its own shift, or by that of the process that is furthest ahead."""
+
+    def __init__(self, folder: Path, shift: timedelta) -> None:
         from django.utils import timezone
 
-        self.shift, self.real = shift, timezone.now
+        self.file = folder / "clock"
+        self.real = timezone.now
+        self.shift = shift
         timezone.now = lambda: self.real() + self.shift
+
+    @property
+    def shift(self) -> timedelta:
+        found = self.file.read_text() if self.file.exists() else ""
+        return max(self.own, timedelta(seconds=float(found or 0)))
+
+    @shift.setter
+    def shift(self, shift: timedelta) -> None:
+        self.own = shift
+        if shift >= self.shift:
+            self.file.write_text(str(shift.total_seconds()))
 
 
 def main(folder: Path) -> None:
@@ -145,8 +180,13 @@ def run(folder: Path, command: str, shift: str, parts: str = "") -> dict:
     """Until no job is open."""
     from jobs.core.models import Job
 
-    clock = Clock(timedelta(seconds=float(shift)))
+    clock = Clock(folder, timedelta(seconds=float(shift)))
     install(folder)
+    if command == "order":
+        return {"slots": order(*(int(number) for number in parts.split(",")))}
+    if command == "turn":
+        work()
+        return {}
     if command == "place":
         place(parts.split(","))
     for _ in range(ROUNDS):
@@ -190,6 +230,22 @@ def place(parts: list[str]) -> None:
     now = timezone.now()
     account = accounts.ensure_saved(accounts.account_named(accounts.OPERATOR), now=now)
     trio.order(account, now, parts)
+
+
+def order(count: int, slots: int) -> list[int]:
+    """The slots that were granted."""
+    from django.utils import timezone
+
+    from quotas import accounts
+    from quotas.ledger import Refused
+    from quotas.models import Allowance
+    from tests.jobs.kinds import trio
+
+    account = accounts.account_named("contenders")
+    account = accounts.ensure_saved(account, now=timezone.now())
+    Allowance.objects.filter(plan=account.plan, kind=trio.KIND).update(slots=slots)
+    jobs = [trio.order(account, timezone.now()) for _ in range(count)]
+    return [job.attempt.slot for job in jobs if not isinstance(job, Refused)]
 
 
 def work() -> None:
