@@ -14,12 +14,15 @@ from jobs.chores import Chore
 from jobs.core.leases import StageLease
 from jobs.core.models import Event, Job, JobQuerySet, Stage
 from jobs.followers import Follower
-from jobs.pictures import follow, generate, owner_actions, panels, saving
+from jobs.pictures import follow, generate, owner_actions, panels, saving, smoke
 from jobs.pictures.upkeep import checks, chores, files
 from jobs.pictures.words import WORDS
 from jobs.words.kind_words import KindWords
 from providers.adapters.base import Request
+from providers.adapters.registry import Offer
 from providers.calls.models import Call
+from quotas.ledger import Refused
+from quotas.models import Account
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,18 @@ class Templates:
 
 
 @dataclass(frozen=True)
+class SmokeRequest:
+    """The smoke test of a provider (`jobs.ops.smoke`) by this kind."""
+
+    offers: Callable[[], Sequence[Offer]]
+    """What may be ordered. The first offer of each provider is tested."""
+    order: Callable[[Account, Offer, datetime], Job | Refused]
+    """A small job, with its first work."""
+    why_bad: Callable[[Job, str], str]
+    """Of a job that is ready: why this provider did not make its result, or empty."""
+
+
+@dataclass(frozen=True)
 class Kind:
     name: str
     stages: Mapping[str, Step]
@@ -55,6 +70,7 @@ class Kind:
     """The name of its URL; `?from=<job>` fills the form in."""
     delete_result: Callable[[uuid.UUID, datetime], bool]
     """Of a ready job, by its owner. True again for a repeated request."""
+    smoke: SmokeRequest
     checks: Sequence[Check]
     """Of the audit, beside those of any job."""
     chores: Sequence[Chore]
@@ -76,6 +92,7 @@ KINDS: dict[str, Kind] = {
         ),
         order_page="new_picture",
         delete_result=owner_actions.delete_result,
+        smoke=SmokeRequest(smoke.tested_offers, smoke.order, smoke.why_bad),
         checks=checks.CHECKS,
         chores=chores.CHORES,
         files=files.FILES,

@@ -27,7 +27,8 @@ from jobs.alerts import allowances
 from jobs.core import heartbeats, leases
 from jobs.core.models import Stage, UnreadResult
 from jobs.engine import copies
-from jobs.pictures import saving, smoke
+from jobs.ops import smoke
+from jobs.pictures import saving
 from providers.adapters.registry import fallback_offers, known_names, longest_retention, offers
 from providers.calls import money
 from providers.calls.models import Call, Gate, SmokeTest

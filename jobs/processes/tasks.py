@@ -12,9 +12,8 @@ from jobs.alerts import alert_delivery, watch
 from jobs.core import heartbeats, queue
 from jobs.engine import advance as engine
 from jobs.notifications import notices
-from jobs.ops import housekeeping
+from jobs.ops import housekeeping, smoke
 from jobs.people import removal, sign_in
-from jobs.pictures import smoke
 from jobs.processes import ticker
 
 log = logging.getLogger(__name__)

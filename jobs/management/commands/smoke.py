@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from jobs.core import heartbeats
-from jobs.pictures import smoke
+from jobs.ops import smoke
 from providers.calls.models import SmokeTest
 
 LOOK_EVERY = 0.3
@@ -37,8 +37,8 @@ class Command(BaseCommand):
         known = smoke.tested_offers()
         if only and only not in known:
             raise CommandError(f"--provider is one of {', '.join(known)}")
-        asked = [offer for name, offer in known.items() if only in ("", name)]
-        return [smoke.begin(offer, timezone.now()) for offer in asked]
+        asked = [tested for name, tested in known.items() if only in ("", name)]
+        return [smoke.begin(kind, offer, timezone.now()) for kind, offer in asked]
 
     def _result_of(self, test: SmokeTest, until: float) -> bool:
         while test.ended_at is None and time.monotonic() < until:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from jobs.pictures import smoke
+from jobs.ops import smoke
 from providers.adapters.registry import known_names
 from providers.calls.models import SmokeTest
 

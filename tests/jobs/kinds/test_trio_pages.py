@@ -12,7 +12,7 @@ from jobs import kinds
 from jobs.core.models import Job
 from jobs.live import rendering
 from jobs.notifications import notices
-from jobs.ops import audit, housekeeping
+from jobs.ops import audit, housekeeping, smoke
 from quotas.models import Allowance
 from tests import rows
 from tests.jobs.kinds import trio
@@ -104,6 +104,18 @@ def test_the_title_of_the_tab_is_that_of_the_kind(job):
 
 def test_the_audit_finds_nothing_wrong_with_it(job):
     assert [found.check for found in audit.violations(timezone.now())] == []
+
+
+def test_the_smoke_test_of_its_providers_orders_it(now):
+    tested = smoke.tested_offers()
+    assert tested["early"] == (trio.TRIO, trio.OFFERS["first"])
+    test = smoke.begin(*tested["early"], now)
+    job = Job.objects.of_work(test.work).get()
+    assert (job.kind, test.provider) == (trio.KIND, "early")
+    end(job)
+    assert smoke.conclude_one(test, now)
+    test.refresh_from_db()
+    assert test.is_good
 
 
 def test_the_audit_asks_its_own_checks(job):

@@ -21,7 +21,7 @@ from jobs.core.models import Event, Job, Stage
 from jobs.core.states import JobState
 from jobs.core.works import PAID, has_call
 from jobs.followers import Follower
-from jobs.kinds import Kind, Sends, Templates
+from jobs.kinds import Kind, Sends, SmokeRequest, Templates
 from jobs.words.kind_words import KindWords
 from jobs.words.wording import Message
 from providers.adapters.base import Request
@@ -113,6 +113,11 @@ TRIO = Kind(
     ),
     order_page="new_picture",
     delete_result=delete_result,
+    smoke=SmokeRequest(
+        offers=lambda: list(OFFERS.values()),
+        order=lambda account, offer, now: order(account, now),
+        why_bad=lambda job, provider: "",
+    ),
     checks=CHECKS,
     chores=(Chore("trios of yesterday", lambda now: _old(now).count(), expire_old),),
     files=(),

@@ -9,9 +9,9 @@ from django.utils import timezone
 from django_q.models import OrmQ
 
 from jobs.core.models import Lease, Stage
-from jobs.ops import housekeeping, restores
+from jobs.kinds import KINDS
+from jobs.ops import housekeeping, restores, smoke
 from jobs.panels import panel_of
-from jobs.pictures import smoke
 from jobs.processes.ticker import follow_poll
 from providers.calls.models import Call, Restore
 from providers.outcomes import Cause, Failed
@@ -111,7 +111,7 @@ def test_everyone_is_signed_out(client, ana, now):
 
 
 def test_a_smoke_test_of_that_time_brings_no_verdict(fake, now):
-    smoke.begin(OFFER, now)
+    smoke.begin(KINDS["image"], OFFER, now)
     take_over(now)
     assert smoke.trouble_of(None, now) == ""
     assert Stage.objects.unfinished().count() == 0

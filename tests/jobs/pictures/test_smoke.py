@@ -13,9 +13,10 @@ from django.utils import timezone
 
 from jobs.alerts import alert_delivery, watch
 from jobs.core.models import Job
+from jobs.kinds import KINDS
 from jobs.management.commands import smoke as command
-from jobs.ops import audit
-from jobs.pictures import owner_actions, smoke
+from jobs.ops import audit, smoke
+from jobs.pictures import owner_actions
 from jobs.processes import tasks
 from providers.calls.models import SmokeTest
 from providers.outcomes import Cause, Rejected, Unknown
@@ -28,6 +29,7 @@ from tests.fakes import OFFER, SPARE, made
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued", "fake", "clock")]
 
 HOUR = timedelta(hours=1)
+IMAGE = KINDS["image"]
 REFUSED = Rejected(Cause("provider", rule="own_error", http=500))
 
 
@@ -37,7 +39,7 @@ def run(fake):
 
     def run(*answers, provider=fake) -> SmokeTest:
         provider.submits += answers or [made()]
-        test = smoke.begin(OFFER, timezone.now())
+        test = smoke.begin(IMAGE, OFFER, timezone.now())
         return finish(test)
 
     return run
@@ -89,7 +91,7 @@ def test_a_test_in_doubt_runs_until_its_time_is_over(run, clock):
     test = run(Unknown(Cause("transport", rule="lost")))
     assert test.ended_at is None
     clock.shift(smoke.LASTS)
-    assert finish(test).words == "No picture after 10 minutes."
+    assert finish(test).words == "No result after 10 minutes."
     assert test.is_good is False
 
 
@@ -111,7 +113,7 @@ def test_one_that_cannot_be_judged_stops_no_other_nor_the_alerts(run, clock, cap
         return judge(test, now)
 
     monkeypatch.setattr(smoke, "conclude_one", fail_for_odd)
-    test = smoke.begin(OFFER, timezone.now())
+    test = smoke.begin(IMAGE, OFFER, timezone.now())
     working.advance(job_of(test).pk)
     clock.shift(smoke.LASTS)
     assert watch.look_if_due(timezone.now())
@@ -123,14 +125,14 @@ def test_one_that_cannot_be_judged_stops_no_other_nor_the_alerts(run, clock, cap
 
 def test_a_picture_that_somebody_deleted_was_made(fake, now):
     fake.submits.append(made())
-    test = smoke.begin(OFFER, now)
+    test = smoke.begin(IMAGE, OFFER, now)
     working.advance(job_of(test).pk)
     assert owner_actions.delete_result(job_of(test).pk, now)
     assert finish(test).is_good
 
 
 def test_one_runs_at_a_time_for_a_provider(now):
-    first, second = smoke.begin(OFFER, now), smoke.begin(OFFER, now)
+    first, second = smoke.begin(IMAGE, OFFER, now), smoke.begin(IMAGE, OFFER, now)
     assert first == second
     assert Job.objects.count() == 1
 
@@ -146,13 +148,13 @@ def test_a_database_that_refuses_every_order_is_asked_no_more_than_twice(now, mo
 
     monkeypatch.setattr(smoke, "_order", refuse)
     with pytest.raises(IntegrityError):
-        smoke.begin(OFFER, now)
+        smoke.begin(IMAGE, OFFER, now)
     assert len(asked) == 2
 
 
 def test_a_full_day_of_the_operator_is_a_failure(now):
     Allowance.objects.filter(plan__name=accounts.OPERATOR).update(slots=0)
-    test = smoke.begin(OFFER, now)
+    test = smoke.begin(IMAGE, OFFER, now)
     assert (test.is_good, test.work) == (False, "")
     assert "operator" in test.words
     assert not Job.objects.exists()
@@ -160,7 +162,7 @@ def test_a_full_day_of_the_operator_is_a_failure(now):
 
 def test_each_provider_is_tested_with_what_it_is_asked_for_first(spare, settings):
     settings.IMAGE_MODELS = [str(OFFER), "fake:brush-9"]
-    assert smoke.tested_offers() == {"fake": OFFER, "spare": SPARE}
+    assert smoke.tested_offers() == {"fake": (IMAGE, OFFER), "spare": (IMAGE, SPARE)}
 
 
 # Every day
@@ -233,7 +235,7 @@ def test_a_running_one_leaves_what_was_told(run, clock, now):
     run(REFUSED)
     assert len(alerts()) == 1
     clock.shift(HOUR)
-    smoke.begin(OFFER, timezone.now())
+    smoke.begin(IMAGE, OFFER, timezone.now())
     assert len(alerts()) == 1
 
 
@@ -257,7 +259,7 @@ def test_staff_are_told_of_no_test_while_they_have_paused_the_provider(run, cloc
 
 def test_the_look_writes_the_verdict(fake, now):
     fake.submits.append(REFUSED)
-    working.advance(job_of(smoke.begin(OFFER, now)).pk)
+    working.advance(job_of(smoke.begin(IMAGE, OFFER, now)).pk)
     assert watch.look_if_due(now)
     assert Alert.objects.open().filter(kind=AlertKind.SMOKE).count() == 1
 

@@ -111,11 +111,11 @@ def test_the_newest_smoke_test_is_told_and_what_was_wrong(staff_client, now):
     assert standing_of("sandbox", now).tested == smoke_tests.Tested(
         "up", "good", "", now - 5 * MINUTE
     )
-    smoke_tested(now - 2 * MINUTE, is_good=False, words="No picture after 10 minutes.")
+    smoke_tested(now - 2 * MINUTE, is_good=False, words="No result after 10 minutes.")
     smoke_tested(now)
     found = standing_of("sandbox", now).tested
     assert (found.word, found.at) == ("failed", now - 2 * MINUTE)
-    said = "failed 14 Mar 2026, 11:58 UTC No picture after 10 minutes."
+    said = "failed 14 Mar 2026, 11:58 UTC No result after 10 minutes."
     assert said in text_of(staff_client.get(BOARD))
 
 
