@@ -82,7 +82,7 @@ class Account(models.Model):
         verbose_name=_("moved to"),
     )  # fmt: skip
 
-    removal_asked_at = models.DateTimeField(_("removal asked"), null=True, blank=True)
+    removal_asked_at = models.DateTimeField(_("removal requested"), null=True, blank=True)
     removed_at = models.DateTimeField(_("removed"), null=True, blank=True)
 
     objects = AccountQuerySet.as_manager()
@@ -178,8 +178,8 @@ class Newcomer(models.Model):
     taken_at = models.DateTimeField(_("taken"))
 
     class Meta:
-        verbose_name = _("newcomer")
-        verbose_name_plural = _("newcomers")
+        verbose_name = _("new visitor")
+        verbose_name_plural = _("new visitors")
         constraints = [
             # The day comes first, since housekeeping filters by the day only.
             models.UniqueConstraint(
@@ -198,20 +198,20 @@ class Newcomer(models.Model):
 class AlertKind(models.TextChoices):
     """Problems that need staff, because the site cannot fix them by itself."""
 
-    PROVIDER_PAUSED = "provider_paused", _("provider refuses key or balance")
-    PROVIDER_BLOCKED = "provider_shut", _("provider paused for long")
+    PROVIDER_PAUSED = "provider_paused", _("provider rejected the key or is out of credit")
+    PROVIDER_BLOCKED = "provider_shut", _("provider paused for more than five minutes")
     CONTRADICTION = "contradiction", _("late outcome contradicts the record")
     IN_DOUBT = "in_doubt", _("in doubt for more than an hour")
     OVERDUE = "overdue", _("deadline missed")
-    SPEND = "spend", _("budget of the day")
+    SPEND = "spend", _("daily budget")
     SILENT = "silent", _("not responding")
     SMOKE = "smoke", _("smoke test failed or stale")
-    ALLOWANCE = "allowance", _("metered allowance")
+    ALLOWANCE = "allowance", _("usage of an external quota")
     OTHER_RUN = "other_run", _("answers about other runs than requested")
     LIMITER = "limiter", _("rate limiter lets requests through uncounted")
-    UNREAD = "unread", _("paid result is not delivered")
+    UNREAD = "unread", _("paid result not delivered")
     STORAGE = "storage", _("pictures cannot be stored")
-    COPY = "copy", _("a copy of this site is running")
+    COPY = "copy", _("another copy of this site is running")
 
 
 class AlertQuerySet(models.QuerySet["Alert"]):
@@ -228,7 +228,7 @@ class Alert(models.Model):
 
     kind = models.CharField(_("kind"), max_length=30, choices=AlertKind.choices)
     subject = models.CharField(_("about"), max_length=200)
-    words = models.CharField(_("in words"), max_length=500, blank=True)
+    words = models.CharField(_("description"), max_length=500, blank=True)
     opened_at = models.DateTimeField(_("opened"))
     seen_at = models.DateTimeField(_("last seen"))
     closed_at = models.DateTimeField(_("closed"), null=True, blank=True)
@@ -326,8 +326,8 @@ class Unmeasured(models.Model):
     last_at = models.DateTimeField(_("last"))
 
     class Meta:
-        verbose_name = _("unmeasured requests of a day")
-        verbose_name_plural = _("unmeasured requests")
+        verbose_name = _("uncounted requests of a day")
+        verbose_name_plural = _("uncounted requests")
         constraints = [
             models.UniqueConstraint(fields=["day", "why"], name="unmeasured_one_a_day"),
         ]

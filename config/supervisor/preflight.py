@@ -45,7 +45,7 @@ QUICK_CHECK_MOST_BYTES = 256 * 2**20
 WHOLE_CHECK_MOST_BYTES = 64 * 2**20
 
 
-class Refused(Exception):
+class CannotStart(Exception):
     """The site cannot start; the text is for the person who tried."""
 
 
@@ -66,7 +66,7 @@ def check_settings() -> None:
     all_found = run_checks()
     errors = [found for found in all_found if isinstance(found, CheckError)]
     if errors:
-        raise Refused(f"{errors[0].msg} {errors[0].hint or ''} ({errors[0].id})")
+        raise CannotStart(f"{errors[0].msg} {errors[0].hint or ''} ({errors[0].id})")
     for found in all_found:
         if not found.is_silenced():
             say(f"counterfoil: {found.msg} {found.hint or ''} ({found.id})")
@@ -79,15 +79,17 @@ def check_data_folder() -> None:
             with tempfile.NamedTemporaryFile(dir=folder) as file:
                 file.write(b"can it be written?")
         except OSError as exc:
-            raise Refused(f"DATA_DIR: {folder} is not writable: {exc.strerror}") from exc
+            raise CannotStart(f"DATA_DIR: {folder} is not writable: {exc.strerror}") from exc
 
 
 def check_no_other_up(records: Records) -> None:
     other = records.running_up()
     if other:
-        raise Refused(f"DATA_DIR {settings.DATA_DIR} is in use by a running site (process {other})")
+        raise CannotStart(
+            f"DATA_DIR {settings.DATA_DIR} is in use by a running site (process {other})"
+        )
     if not records.claim():
-        raise Refused(f"DATA_DIR {settings.DATA_DIR} is in use: another site is starting there")
+        raise CannotStart(f"DATA_DIR {settings.DATA_DIR} is in use: another site is starting there")
     swept = records.sweep()
     if swept:
         say(f"counterfoil: ended what an earlier start had left running: {', '.join(swept)}")
@@ -98,7 +100,7 @@ def check_ports() -> None:
     if not runs_sandbox():
         return
     if settings.SANDBOX_PORT == settings.PORT:
-        raise Refused(f"SANDBOX_PORT and PORT are both {settings.PORT}; choose another one")
+        raise CannotStart(f"SANDBOX_PORT and PORT are both {settings.PORT}; choose another one")
     check_port("SANDBOX_PORT", settings.SANDBOX_HOST, settings.SANDBOX_PORT)
 
 
@@ -110,7 +112,7 @@ def check_port(name: str, host: str, port: int) -> None:
             probe.bind(address)
     except OSError as exc:
         reason = (exc.strerror or str(exc)).lower()
-        raise Refused(f"{name}: cannot listen on {host} port {port}: {reason}") from exc
+        raise CannotStart(f"{name}: cannot listen on {host} port {port}: {reason}") from exc
 
 
 def check_database_file(records: Records) -> bool:
@@ -121,9 +123,9 @@ def check_database_file(records: Records) -> bool:
     try:
         was_replaced = check_file(file)
     except UnusableFile as exc:
-        raise Refused(str(exc)) from exc
+        raise CannotStart(str(exc)) from exc
     except OSError as exc:
-        raise Refused(f"{file} cannot be read: {exc.strerror}") from exc
+        raise CannotStart(f"{file} cannot be read: {exc.strerror}") from exc
     if file.exists():
         ended_badly = records.path.exists() or has_commits_beside(file)
         refuse_malformed(file, is_suspect=ended_badly or was_replaced)
@@ -136,7 +138,7 @@ def refuse_malformed(file: Path, *, is_suspect: bool) -> None:
         return
     faults = faults_of_file(file, whole=is_suspect and size <= WHOLE_CHECK_MOST_BYTES)
     if faults:
-        raise Refused(
+        raise CannotStart(
             f"{file} is malformed ({first_line(Exception(faults[0]))}): restore a backup with"
             " manage.py restore, and keep a copy of the file and of its side files"
         )
@@ -147,18 +149,18 @@ def check_database() -> None:
         connection.ensure_connection()
         faults = list(find_faults())
     except DatabaseError as exc:
-        raise Refused(f"{database_setting()} cannot be opened: {first_line(exc)}") from exc
+        raise CannotStart(f"{database_setting()} cannot be opened: {first_line(exc)}") from exc
     if faults:
-        raise Refused(f"{database_setting()}: {faults[0]}")
+        raise CannotStart(f"{database_setting()}: {faults[0]}")
 
 
 def check_history() -> None:
     try:
         fault = find_partial_history()
     except DatabaseError as exc:
-        raise Refused(f"{database_setting()} cannot be read: {first_line(exc)}") from exc
+        raise CannotStart(f"{database_setting()} cannot be read: {first_line(exc)}") from exc
     if fault:
-        raise Refused(f"{database_setting()} cannot be migrated: {fault}")
+        raise CannotStart(f"{database_setting()} cannot be migrated: {fault}")
 
 
 def database_setting() -> str:
@@ -177,7 +179,7 @@ def check_redis() -> None:
             client.ping()
     except (redis.RedisError, ValueError) as exc:
         host = urlsplit(settings.REDIS_URL).hostname
-        raise Refused(f"REDIS_URL: {host} does not answer: {first_line(exc)}") from exc
+        raise CannotStart(f"REDIS_URL: {host} does not answer: {first_line(exc)}") from exc
 
 
 def check_no_copy() -> None:
@@ -186,7 +188,7 @@ def check_no_copy() -> None:
         return
     with suppress(redis.RedisError):
         if copies.copy_is_running():
-            raise Refused(
+            raise CannotStart(
                 "REDIS_URL: a site with a copy of this database is running on it;"
                 " give each site a REDIS_URL of its own"
             )
@@ -215,7 +217,7 @@ def migrate() -> None:
             check_history()
             call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
     except (DatabaseError, CommandError, InconsistentMigrationHistory) as exc:
-        raise Refused(f"{database_setting()} cannot be migrated: {first_line(exc)}") from exc
+        raise CannotStart(f"{database_setting()} cannot be migrated: {first_line(exc)}") from exc
 
 
 @contextmanager
@@ -258,7 +260,9 @@ def take_over_older_state() -> None:
     if not calls_are_missing():
         return
     if heartbeats.ticker_is_beating():
-        raise Refused("DATABASE_URL: an older state was put back while a site runs on it: stop it")
+        raise CannotStart(
+            "DATABASE_URL: an older state was put back while a site runs on it: stop it"
+        )
     cancelled = restores.take_over(backup_made_at=None, now=timezone.now())
     forget_newest_call()
     say(
@@ -272,7 +276,7 @@ def collect_static() -> None:
     try:
         call_command("collectstatic", interactive=False, verbosity=0, skip_checks=True)
     except (OSError, CommandError) as exc:
-        raise Refused(f"DATA_DIR: {settings.STATIC_ROOT} cannot be filled: {exc}") from exc
+        raise CannotStart(f"DATA_DIR: {settings.STATIC_ROOT} cannot be filled: {exc}") from exc
 
 
 def first_line(exc: Exception) -> str:

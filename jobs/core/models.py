@@ -70,9 +70,9 @@ class Job(models.Model):
     unwanted_at = models.DateTimeField(_("user stopped waiting"), null=True, blank=True)
     result_deleted_at = models.DateTimeField(_("result deleted"), null=True, blank=True)
     texts_removed_at = models.DateTimeField(_("texts removed"), null=True, blank=True)
-    notice_due_at = models.DateTimeField(_("mail wished, due from"), null=True, blank=True)
-    notice_tries = models.PositiveSmallIntegerField(_("tries to mail"), default=0)
-    notified_at = models.DateTimeField(_("mailed"), null=True, blank=True)
+    notice_due_at = models.DateTimeField(_("email requested, due from"), null=True, blank=True)
+    notice_tries = models.PositiveSmallIntegerField(_("tries to send email"), default=0)
+    notified_at = models.DateTimeField(_("email sent"), null=True, blank=True)
 
     objects = JobQuerySet.as_manager()
 
@@ -157,7 +157,7 @@ class Stage(models.Model):
     lease_token = models.UUIDField(null=True, blank=True)
     lease_holder = models.CharField(_("lease holder"), max_length=120, blank=True)
     tries = models.PositiveIntegerField(_("starts without progress"), default=0)
-    waiting_since = models.DateTimeField(_("waits its turn since"), null=True, blank=True)
+    waiting_since = models.DateTimeField(_("waiting for a provider since"), null=True, blank=True)
     created_at = models.DateTimeField(_("created"))
     done_at = models.DateTimeField(_("done"), null=True, blank=True)
 
@@ -294,10 +294,10 @@ class ActionName(models.TextChoices):
     ATTACH = "attach", _("provider's id attached")
     GRANT = "grant", _("slots granted")
     REVOKE = "revoke", _("grant taken back")
-    RESUME = "resume", _("set going again")
+    RESUME = "resume", _("job resumed")
     PAUSE = "pause", _("provider paused")
     RESUME_PROVIDER = "let_in", _("provider resumed")
-    DELETE = "delete", _("person deleted")
+    DELETE = "delete", _("user deleted")
     DELIVER = "deliver", _("result delivered")
 
 

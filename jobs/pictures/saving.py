@@ -36,7 +36,7 @@ from providers.outcomes import Artifact, Cause, Done, Failed, NoAnswer, NoOutput
 from providers.reasons import Reason
 from providers.routing import poll_pauses
 from providers.wire import download
-from providers.wire.download import Got, NotFetched, Refused
+from providers.wire.download import DownloadRefused, Got, NotFetched
 from providers.wire.picture_files import Fetched, Unreadable, read_picture
 from quotas import alerts
 from quotas.models import AlertKind
@@ -74,7 +74,7 @@ class Results:
     pictures: list[Fetched] = field(default_factory=list)
     unreadable: list[Unreadable] = field(default_factory=list)
     missing: list[NotFetched] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[DownloadRefused] = field(default_factory=list)
     answer_unread: bool = False
     """The answer that they are from lists something that we cannot read."""
 
@@ -86,7 +86,7 @@ class Results:
                 self.unreadable.append(got)
             case NotFetched():
                 self.missing.append(got)
-            case Refused():
+            case DownloadRefused():
                 self.refused.append(got)
 
 
@@ -159,7 +159,7 @@ def _bring(job_id: uuid.UUID, call: Call, history: History) -> Results:
 def _may_have_newer_address(got: Got) -> bool:
     """The host does not serve this one, or it leads to a place where nothing is fetched, such as a
     page to sign in."""
-    if isinstance(got, Refused):
+    if isinstance(got, DownloadRefused):
         return got.why != "too_large"
     return isinstance(got, NotFetched) and got.expired
 
@@ -337,7 +337,7 @@ def _unread_again(history: History, now: datetime) -> datetime:
 
 
 def _code(results: Results) -> str:
-    bad: list[Refused | NotFetched | Unreadable]
+    bad: list[DownloadRefused | NotFetched | Unreadable]
     bad = [*results.refused, *results.missing, *results.unreadable]
     return bad[0].why if bad else "unread"
 

@@ -27,7 +27,7 @@ from jobs.core.states import JobState
 from jobs.staff.actions import attach, check, deliver, give_back, resume_job
 from jobs.staff.actions import grant as grants
 from jobs.staff.actions.available import available_actions
-from jobs.staff.actions.base import Decision, Refused
+from jobs.staff.actions.base import ActionRefused, Decision
 from jobs.staff.actions.page import MOST_AT_ONCE
 from providers import admin as providers_admin
 from providers.calls.models import Call, Gate
@@ -217,7 +217,7 @@ class GrantAdmin(WithActions, quotas_admin.GrantAdmin):
     ) -> HttpResponse:
         try:
             return super().add_view(request, form_url, extra_context)
-        except Refused as refusal:
+        except ActionRefused as refusal:
             self.message_user(request, str(refusal), messages.WARNING)
             return redirect("admin:quotas_grant_changelist")
 

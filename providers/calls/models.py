@@ -74,15 +74,15 @@ class Call(models.Model):
     hook_token = models.CharField(max_length=43, editable=False, default=new_token)
 
     sent_at = models.DateTimeField(_("sent"))
-    send_by = models.DateTimeField(_("not sent after"))
-    answer_by = models.DateTimeField(_("answer of the submit expected by"))
+    send_by = models.DateTimeField(_("must be sent by"))
+    answer_by = models.DateTimeField(_("answer to the request expected by"))
     deadline_at = models.DateTimeField(_("in doubt from"))
     give_up_at = models.DateTimeField(_("checked until"))
     accepted_at = models.DateTimeField(_("accepted"), null=True, blank=True)
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
-    poll_at = models.DateTimeField(_("next look"), null=True, blank=True)
-    again_at = models.DateTimeField(_("may be asked again"), null=True, blank=True)
-    polled_at = models.DateTimeField(_("last look"), null=True, blank=True)
+    poll_at = models.DateTimeField(_("next check"), null=True, blank=True)
+    again_at = models.DateTimeField(_("may be checked again from"), null=True, blank=True)
+    polled_at = models.DateTimeField(_("last check"), null=True, blank=True)
     no_output_at = models.DateTimeField(_("complete without output since"), null=True, blank=True)
     last_answer = models.CharField(_("last answer"), max_length=120, blank=True)
 
@@ -97,8 +97,8 @@ class Call(models.Model):
         _("estimate"), max_digits=16, decimal_places=8, null=True, blank=True
     )
     currency = models.CharField(_("currency"), max_length=3, blank=True)
-    late_outcome = models.CharField(_("late news"), max_length=20, blank=True)
-    late_at = models.DateTimeField(_("late news at"), null=True, blank=True)
+    late_outcome = models.CharField(_("late outcome"), max_length=20, blank=True)
+    late_at = models.DateTimeField(_("late outcome at"), null=True, blank=True)
 
     objects = CallQuerySet.as_manager()
 
@@ -225,7 +225,7 @@ class CallResult(models.Model):
 class Gate(models.Model):
     """A provider's gate, or that of one of its models; the provider's own row is the lock.
 
-    Shut while one of the two times lies ahead, half open once it is over (`gates`).
+    Open while one of the two times lies ahead, half-open once it is over (`gates`).
     """
 
     provider = models.CharField(_("provider"), max_length=40)
@@ -265,7 +265,7 @@ class Gate(models.Model):
 
     @property
     def is_paused(self) -> bool:
-        """Shut or half open: not every request gets in."""
+        """Open or half-open: not every request passes."""
         return self.blocked_until is not None
 
     @property
@@ -323,8 +323,8 @@ class SmokeTest(models.Model):
     work = models.CharField(_("work"), max_length=100, blank=True)
     began_at = models.DateTimeField(_("began"))
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
-    is_good = models.BooleanField(_("good"), null=True, blank=True)
-    words = models.CharField(_("in words"), max_length=300, blank=True)
+    is_good = models.BooleanField(_("passed"), null=True, blank=True)
+    words = models.CharField(_("description"), max_length=300, blank=True)
 
     objects = SmokeTestQuerySet.as_manager()
 

@@ -32,8 +32,8 @@ STAFF = Reason.STAFF
 """The reason of a gate that staff have opened. Only staff close it."""
 
 SERIES_ENDS_AFTER = timedelta(minutes=5)
-"""How long after a pause, without a request, the next one begins anew: what the provider would
-have said in between is not known."""
+"""How long after a pause, without a request, the next one starts a new series: we do not know
+what the provider would have answered in between."""
 
 PROBE_AGAIN = timedelta(seconds=1)
 STAFF_AGAIN = timedelta(seconds=15)
@@ -90,7 +90,7 @@ def enter(*, work: str, candidate: Candidate, now: datetime) -> Call | Blocked:
 
 
 def follow(call: Call, now: datetime, *, retry_after: float | None = None) -> GateChange | None:
-    """Pause or open the gates by what became of a submit."""
+    """Open or close the gates by the outcome of a submit."""
     if call.rule in (Rule.SEND_WINDOW_MISSED, Rule.SENDER_LOST):
         return None
     if call.state in (CallState.REJECTED, CallState.UNKNOWN):
@@ -171,7 +171,7 @@ def _open(call: Call, now: datetime, retry_after: float | None) -> GateChange | 
 
 def _block(provider: str, model: str, now: datetime, why: str, **until: datetime) -> bool:
     """A shorter pause does not cut a longer one, nor give an exhausted provider another reason;
-    and none replaces that of staff. `blocked_since` is the begin of a series of pauses: no request
+    and none replaces that of staff. `blocked_since` is the start of a series of pauses: no request
     passed, and each pause began less than SERIES_ENDS_AFTER after the end of the one before."""
     ((column, moment),) = until.items()
     Gate.objects.bulk_create([Gate(provider=provider, model=model)], ignore_conflicts=True)

@@ -28,7 +28,7 @@ TRANSLATED_V6 = ipaddress.ip_network("2002::/16")
 
 
 @dataclass(frozen=True)
-class Refused:
+class DownloadRefused:
     """It must not or cannot ever be taken: asking again would change nothing."""
 
     why: str
@@ -44,7 +44,7 @@ class NotFetched:
     sha256: str = ""
 
 
-Got = Fetched | Unreadable | Refused | NotFetched
+Got = Fetched | Unreadable | DownloadRefused | NotFetched
 Origin = tuple[str, str | None, int | None]
 
 
@@ -94,7 +94,7 @@ def fetch(
             if not isinstance(step, str):
                 return step
             url = step
-    return Refused("too_many_redirects")
+    return DownloadRefused("too_many_redirects")
 
 
 def _hop(client: Client, url: str, job: Fetch) -> Got | str:
@@ -104,17 +104,17 @@ def _hop(client: Client, url: str, job: Fetch) -> Got | str:
         url = str(requests.Request("GET", url).prepare().url)
         origin = _origin_of(url)
     except ValueError:
-        return Refused("address")
+        return DownloadRefused("address")
     is_own = origin in job.own
     if "@" in urlsplit(url).netloc or not (is_own or origin[0] == "https"):
-        return Refused("address")
+        return DownloadRefused("address")
     try:
         return _read(client, url, job, None if is_own else _refuse_private)
     except BodyTooLarge:
-        return Refused("too_large")
+        return DownloadRefused("too_large")
     except WIRE_ERRORS as exc:
         if innermost(exc) == AddressRefused.__name__:
-            return Refused("address")
+            return DownloadRefused("address")
         return NotFetched("no_answer")
 
 
@@ -159,7 +159,7 @@ def read_kept(content: bytes, *, is_encoded: bool) -> Got:
     if is_encoded:
         return Unreadable(content, "encoding")
     if len(content) > settings.FETCH_MAX_BYTES:
-        return Refused("too_large")
+        return DownloadRefused("too_large")
     got = read_picture(content, is_all_there_is=True)
     return Unreadable(content, "cut") if isinstance(got, Cut) else got
 

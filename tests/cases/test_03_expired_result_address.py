@@ -33,7 +33,7 @@ def host(monkeypatch):
     def fetch(artifact, **_options):
         asked.append(artifact.url)
         answer = served.get(artifact.url, 403)
-        if isinstance(answer, saving.Refused):
+        if isinstance(answer, saving.DownloadRefused):
             return answer
         if answer == 200:
             return Fetched(png(), "image/png", "png", 8, 6)
@@ -66,14 +66,14 @@ def state(job):
 @pytest.mark.parametrize("why", ["address", "too_many_redirects"])
 def test_address_that_leads_nowhere_is_renewed_once(made, fake, host, why):
     """As where a host sends whoever comes too late to a page to sign in."""
-    host.served |= {ADDRESS.format(1): saving.Refused(why), ADDRESS.format(2): 200}
+    host.served |= {ADDRESS.format(1): saving.DownloadRefused(why), ADDRESS.format(2): 200}
     lists(fake, 2)
     working.advance(made.pk)
     assert (state(made), len(host.asked)) == ("ready", 2)
 
 
 def test_address_that_stays_refused_ends_at_once(made, fake, host):
-    host.served |= {ADDRESS.format(number): saving.Refused("address") for number in (1, 2)}
+    host.served |= {ADDRESS.format(number): saving.DownloadRefused("address") for number in (1, 2)}
     lists(fake, 2)
     working.advance(made.pk)
     assert (state(made), made.reason, len(host.asked)) == ("failed", "not_fetched", 2)

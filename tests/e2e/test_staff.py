@@ -273,7 +273,7 @@ def test_a_paused_provider_and_a_stage_set_aside_wait_for_staff(site, page, staf
     expect_told(desk, "Resumed 1 job.")
     expect_state(page, "Ready")
     desk.goto("/admin/jobs/staffaction/")
-    for number, words in enumerate(("set going again", "requests let in", "provider paused")):
+    for number, words in enumerate(("job resumed", "provider resumed", "provider paused")):
         row = desk.locator("#result_list tbody tr").nth(number)
         expect(row).to_contain_text(re.compile(f"{words}.*staff.*{REASON}", re.DOTALL))
 

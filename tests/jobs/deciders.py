@@ -27,7 +27,7 @@ from jobs.engine import incoming
 from jobs.ops import audit
 from jobs.processes import ticker
 from jobs.staff.actions.attach import run as attach
-from jobs.staff.actions.base import Decision, Refused
+from jobs.staff.actions.base import ActionRefused, Decision
 from jobs.staff.actions.check import run as check_now
 from jobs.staff.actions.give_back import run as give_back
 from jobs.staff.actions.resume_job import run as resume
@@ -103,7 +103,7 @@ def decide(ids: list, about: Callable[[Any], object]) -> dict:
         try:
             about(pk)
             taken += 1
-        except Refused as refused:
+        except ActionRefused as refused:
             words.add(str(refused))
     return {"taken": taken, "mute": "" in words}
 

@@ -39,7 +39,7 @@ class Command(BaseCommand):
             text = banner()
             connections.close_all()
             self.supervise(records, text)
-        except preflight.Refused as exc:
+        except preflight.CannotStart as exc:
             sys.exit(f"counterfoil: {exc}")
         except KeyboardInterrupt:
             # The supervisor installs its signal handlers before it starts anything.

@@ -11,5 +11,5 @@
 Each module has the permission, the guard (`why_not`), the preview, `run`, and the page. An action
 is no evidence: it ends no call as failed and no run. `run` is one transaction, that about a call or
 a job under the job's lock, and writes the entry in it. Where the state forbids the action, `run`
-raises Refused and changes nothing.
+raises ActionRefused and changes nothing.
 """

@@ -21,8 +21,8 @@ from jobs.engine.webhook_references import ConfirmedRun
 from jobs.processes import ticker
 from jobs.staff.actions import guards, reference_lookup
 from jobs.staff.actions.base import (
+    ActionRefused,
     Decision,
-    Refused,
     entry_about_call,
     find_job,
     lock_call,
@@ -123,7 +123,7 @@ def run(call_id: int, reference: str, decision: Decision, **seen: str) -> None:
     recorded = incoming.apply(call, Accepted(reference), decision.now)
     if recorded.call.reference != reference:
         # Another call was given the same id since the guard read the rows.
-        raise Refused(why_not_this_id(call, reference) or overtaken())
+        raise ActionRefused(why_not_this_id(call, reference) or overtaken())
     facts = {"reference": reference, **seen}
     entry_about_call(ActionName.ATTACH, decision, call, job, facts).save()
 
@@ -132,7 +132,7 @@ def run_confirmed(call: Call, found: ReferenceLookup, decision: Decision) -> Non
     """Attach the id, then follow what the provider answered about its run."""
     refused = reference_lookup.why_not(call, found)
     if refused or not isinstance(found.answer, ConfirmedRun):
-        raise Refused(refused)
+        raise ActionRefused(refused)
     run(call.pk, found.reference, decision, provider_said=reference_lookup.words_of(found))
     attached = Call.objects.get(pk=call.pk)
     ticker.follow_poll(attached, found.answer.answer, decision.now)

@@ -12,7 +12,7 @@ from jobs.core.models import ActionName, Job, StaffAction
 from providers.calls.models import Call
 
 
-class Refused(Exception):
+class ActionRefused(Exception):
     """The state forbids the action. The text is for staff."""
 
 
@@ -25,7 +25,7 @@ class Decision:
 
 def refuse_if(why: str) -> None:
     if why:
-        raise Refused(why)
+        raise ActionRefused(why)
 
 
 def overtaken() -> str:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from jobs.core import leases, queue
 from jobs.core.models import ActionName, Job, StaffAction, Stage
 from jobs.staff.actions import guards
-from jobs.staff.actions.base import Decision, Refused, entry_about_call
+from jobs.staff.actions.base import ActionRefused, Decision, entry_about_call
 from jobs.staff.actions.page import (
     MOST_AT_ONCE,
     ActionPage,
@@ -89,14 +89,14 @@ def preview(calls: Sequence[Call], able: Sequence[Call]) -> list[str]:
 @transaction.atomic
 def run(call_ids: Sequence[int], decision: Decision) -> int:
     """Returns how many calls are polled. Those that cannot be polled are not changed; raises
-    Refused where that leaves none."""
+    ActionRefused where that leaves none."""
     # The same order of locks as for recording an outcome: another order would deadlock.
     jobs = _lock_jobs(call_ids)
     calls = list(Call.objects.filter(pk__in=call_ids).order_by("pk"))
     refusals = why_not_each(calls, decision.now)
     asked = [call for call in calls if not refusals[call.pk]]
     if not asked:
-        raise Refused(next(iter(refusals.values()), _("No call was chosen.")))
+        raise ActionRefused(next(iter(refusals.values()), _("No call was chosen.")))
     ledger.poll_now([call.pk for call in asked], decision.now)
     made = [call.pk for call in asked if call.was_made]
     for stage_id in leases.save_now(made, decision.now) if made else ():

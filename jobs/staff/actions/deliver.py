@@ -22,8 +22,8 @@ from jobs.pictures import follow, storing, unread
 from jobs.pictures.saving import picture_of
 from jobs.staff.actions import guards
 from jobs.staff.actions.base import (
+    ActionRefused,
     Decision,
-    Refused,
     entry_about_call,
     find_job,
     lock_call,
@@ -90,7 +90,7 @@ def run(call_id: int, picture: Picture, decision: Decision, **facts: Any) -> Non
     call, job = lock_call(call_id)
     refuse_if(why_not(job, list(unread.kept_of(call))))
     if job is None or not follow.deliver_kept(call, picture, decision.now):
-        raise Refused(overtaken())
+        raise ActionRefused(overtaken())
     transitions.record_event(job.pk, event=EventName.DELIVERED, now=decision.now)
     entry_about_call(ActionName.DELIVER, decision, call, job, facts).save()
 
@@ -118,7 +118,7 @@ def page(request: HttpRequest, pk: int) -> HttpResponse:
         try:
             storing.store(row.file, picture.content)
         except storing.NoRoom as exc:
-            raise Refused(_("It cannot be stored: %(why)s.") % {"why": exc}) from exc
+            raise ActionRefused(_("It cannot be stored: %(why)s.") % {"why": exc}) from exc
         run(call.pk, row, decision, source=source, sha256=row.sha256)
         return _("The picture was delivered.")
 
@@ -141,18 +141,18 @@ def kept_file(request: HttpRequest, pk: int, kept: int) -> HttpResponse:
 
 
 def _choose(upload: UploadedFile | None, rows: Sequence[UnreadResult]) -> tuple[Fetched, str]:
-    """The upload or the newest kept file. Raises Refused where no browser shows it."""
+    """The upload or the newest kept file. Raises ActionRefused where no browser shows it."""
     if upload:
         sent = read_picture(upload.read(), is_all_there_is=True)
         if not isinstance(sent, Fetched):
-            raise Refused(_("This file is not a picture that browsers show."))
+            raise ActionRefused(_("This file is not a picture that browsers show."))
         return sent, "upload"
     for row in reversed(rows):
         content = unread.content_of(row) if row.kind == "file" else None
         found = read_picture(content, is_all_there_is=True) if content else None
         if isinstance(found, Fetched):
             return found, f"kept {row.pk}"
-    raise Refused(_("What is kept cannot be read as a picture. Choose another file."))
+    raise ActionRefused(_("What is kept cannot be read as a picture. Choose another file."))
 
 
 def _shown(call: Call, rows: Sequence[UnreadResult]) -> Kept:

@@ -15,8 +15,8 @@ from jobs.engine import incoming
 from jobs.kinds import kind_of
 from jobs.staff.actions import guards
 from jobs.staff.actions.base import (
+    ActionRefused,
     Decision,
-    Refused,
     entry_about_call,
     find_job,
     lock_call,
@@ -70,7 +70,7 @@ def run(call_id: int, decision: Decision) -> None:
     call, job = lock_call(call_id)
     refuse_if(why_not(call, job, decision.now))
     if job is None or not incoming.give_back(call, decision.now):
-        raise Refused(overtaken())
+        raise ActionRefused(overtaken())
     attempt = job.attempt
     slot = {"slot": attempt.slot, "day": str(attempt.day)} if attempt else {}
     entry_about_call(ActionName.GIVE_BACK, decision, call, job, slot).save()

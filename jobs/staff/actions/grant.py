@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from jobs.core.models import ActionName, StaffAction
-from jobs.staff.actions.base import Decision, Refused, entry_about
+from jobs.staff.actions.base import ActionRefused, Decision, entry_about
 from jobs.staff.actions.page import ActionPage, Back, handle, requires
 from jobs.staff.actions.tables import Table, moment
 from quotas.ledger import balance_of
@@ -24,7 +24,9 @@ def run_grant(grant: Grant, decision: Decision) -> None:
         with transaction.atomic():
             grant.save()
     except IntegrityError:
-        raise Refused(_("This form was sent before: its slots are granted already.")) from None
+        raise ActionRefused(
+            _("This form was sent before: its slots are granted already.")
+        ) from None
     _entry(ActionName.GRANT, grant, decision).save()
 
 
@@ -33,7 +35,7 @@ def run_revoke(grant_id: int, decision: Decision) -> None:
     """Attempts that hold a seat keep it. Only the allowance of the day shrinks."""
     grant = Grant.objects.select_related("account").filter(pk=grant_id).first()
     if grant is None or not Grant.objects.filter(pk=grant_id).delete()[0]:
-        raise Refused(_("The grant had been taken back already."))
+        raise ActionRefused(_("The grant had been taken back already."))
     _entry(ActionName.REVOKE, grant, decision).save()
 
 

@@ -21,7 +21,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from jobs.staff.actions.base import Decision, Refused
+from jobs.staff.actions.base import ActionRefused, Decision
 from jobs.staff.actions.tables import Table
 from providers.calls.models import Call
 
@@ -85,7 +85,7 @@ def handle(request: HttpRequest, page: ActionPage, run: Run) -> HttpResponse:
         try:
             by = cast(User, request.user)
             success = run(Decision(by, data["reason"], timezone.now()), data)
-        except Refused as refusal:
+        except ActionRefused as refusal:
             refused, status = str(refusal), 409
         else:
             messages.success(request, success)

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from jobs.core.models import ActionName, StaffAction
-from jobs.staff.actions.base import Decision, Refused, entry_about, overtaken, refuse_if
+from jobs.staff.actions.base import ActionRefused, Decision, entry_about, overtaken, refuse_if
 from jobs.staff.actions.page import ActionPage, Back, handle, requires
 from jobs.staff.actions.tables import Table, moment
 from jobs.words.gates import describe_gate
@@ -58,7 +58,7 @@ def preview_resume() -> list[str]:
 def run_pause(provider: str, decision: Decision) -> None:
     refuse_if(why_not_paused(gates_of(provider)))
     if not provider_gates.pause(provider, decision.now):
-        raise Refused(overtaken())
+        raise ActionRefused(overtaken())
     _entry(ActionName.PAUSE, provider, decision).save()
 
 
@@ -67,7 +67,7 @@ def run_resume(provider: str, decision: Decision) -> None:
     """Ends the pauses of staff and those that its own answers caused."""
     refuse_if(why_not_resumed(gates_of(provider)))
     if not provider_gates.resume(provider):
-        raise Refused(overtaken())
+        raise ActionRefused(overtaken())
     _entry(ActionName.RESUME_PROVIDER, provider, decision).save()
 
 

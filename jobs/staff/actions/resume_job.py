@@ -14,7 +14,7 @@ from jobs.core import leases, queue, transitions
 from jobs.core.events import EventName
 from jobs.core.models import ActionName, Job, StaffAction, Stage
 from jobs.core.states import JobState
-from jobs.staff.actions.base import Decision, Refused, entry_about
+from jobs.staff.actions.base import ActionRefused, Decision, entry_about
 from jobs.staff.actions.page import MOST_AT_ONCE, ActionPage, Back, handle, requires
 from jobs.staff.actions.tables import Table, moment
 
@@ -40,7 +40,7 @@ def preview(jobs: Sequence[Job], aside: Mapping[uuid.UUID, Stage]) -> list[str]:
 @transaction.atomic
 def run(job_ids: Sequence[uuid.UUID], decision: Decision) -> int:
     """Returns how many jobs go on. Those without a stage that was set aside are not changed; raises
-    Refused where that leaves none. The starts they had stay counted."""
+    ActionRefused where that leaves none. The starts they had stay counted."""
     jobs = Job.objects.filter(pk__in=job_ids).select_for_update().order_by("pk")
     resumed = []
     for job in jobs:
@@ -52,7 +52,7 @@ def run(job_ids: Sequence[uuid.UUID], decision: Decision) -> int:
         for stage_id in stages:
             queue.enqueue_after_commit(stage_id)
     if not resumed:
-        raise Refused(why_not(None) if job_ids else _("No job was chosen."))
+        raise ActionRefused(why_not(None) if job_ids else _("No job was chosen."))
     StaffAction.objects.bulk_create(
         entry_about(
             f"job {job.pk}", ActionName.RESUME, decision, job=job, account_id=job.account_id

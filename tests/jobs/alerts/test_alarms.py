@@ -187,7 +187,7 @@ def test_the_budget_is_told_once_a_day_of_the_provider(look, account, now):
         assert look(now + minutes * MINUTE) == ["sandbox 50 %"]
     assert look(now + timedelta(days=1)) == []
     assert [message.subject for message in mail.outbox] == [
-        "Alert: budget of the day: sandbox 50 % · Counterfoil"
+        "Alert: daily budget: sandbox 50 % · Counterfoil"
     ]
 
 

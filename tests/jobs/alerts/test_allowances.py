@@ -47,7 +47,7 @@ def used(settings, now):
 
 
 def told() -> int:
-    return sum("metered allowance" in message.subject for message in mail.outbox)
+    return sum("usage of an external quota" in message.subject for message in mail.outbox)
 
 
 def send(account, at: datetime, times: int) -> None:

@@ -102,11 +102,11 @@ def test_list_and_job_link_to_the_earlier_try(staff_client, account, now):
 @pytest.mark.parametrize(
     ("make", "column", "label"),
     [
-        (rows.unwanted, "unwanted_at", "Nobody waits since:"),
+        (rows.unwanted, "unwanted_at", "User stopped waiting:"),
         (rows.deleted, "result_deleted_at", "Result deleted:"),
     ],
 )
-def test_list_and_job_tell_of_wishes(staff_client, account, now, make, column, label):
+def test_list_and_job_show_owner_actions(staff_client, account, now, make, column, label):
     job = make(account, now)
     listed = staff_client.get(LIST).content.decode()
     assert re.search(f'class="field-{column}[^>]*>14 Mar 2026, 12:00:[0-9]+ UTC<', listed)

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from jobs.core.models import StaffAction
 from jobs.staff.actions import provider_gate
-from jobs.staff.actions.base import Decision, Refused
+from jobs.staff.actions.base import ActionRefused, Decision
 from providers.calls import ledger
 from providers.calls.models import Call, Gate
 from providers.routing import gates
@@ -89,8 +89,8 @@ def test_who_comes_second_in_the_same_moment_is_refused(staff, now, monkeypatch,
     """Both had seen it open for the decision."""
     if step == "resume":
         gates.pause("sandbox", now)
-    monkeypatch.setattr(f"providers.routing.gates.{step}", lambda *told: False)
-    with pytest.raises(Refused, match="Something changed"):
+    monkeypatch.setattr(f"providers.routing.gates.{step}", lambda *args: False)
+    with pytest.raises(ActionRefused, match="Something changed"):
         decide("sandbox", Decision(staff, "mine", now))
     assert not StaffAction.objects.exists()
 

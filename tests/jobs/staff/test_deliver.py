@@ -113,12 +113,12 @@ def test_ready_job_leaves_nothing_to_deliver(staff_client, account, now):
 def test_two_deliveries_are_one_picture(job, staff):
     from jobs.pictures import saving
     from jobs.staff.actions import deliver
-    from jobs.staff.actions.base import Decision, Refused
+    from jobs.staff.actions.base import ActionRefused, Decision
 
     call, fetched = rows.call_of(job), saving.Fetched(png(), "image/png", "png", 8, 6)
     decision = Decision(staff, "converted", timezone.now())
     deliver.run(call.pk, saving.picture_of(job.pk, call, fetched), decision)
-    with pytest.raises(Refused):
+    with pytest.raises(ActionRefused):
         deliver.run(call.pk, saving.picture_of(job.pk, call, fetched), decision)
     assert Picture.objects.count() == 1
 

@@ -13,7 +13,7 @@ from jobs.ops import audit
 from jobs.panels import panel_of
 from jobs.processes.ticker import Ticker
 from jobs.staff.actions.attach import run as attach
-from jobs.staff.actions.base import Decision, Refused
+from jobs.staff.actions.base import ActionRefused, Decision
 from jobs.staff.actions.check import run as check_now
 from jobs.staff.actions.give_back import run as give_back
 from providers.calls.models import Call
@@ -99,14 +99,14 @@ class TestGiveBack:
     def test_it_is_refused_in_words(self, account, soon, now, make, words):
         job = make(account, now)
         before = states(job)
-        with pytest.raises(Refused, match=words):
+        with pytest.raises(ActionRefused, match=words):
             give_back(rows.call_of(job).pk, soon)
         assert states(job) == before
         assert not StaffAction.objects.exists()
 
     def test_a_second_time_is_refused(self, account, decision, now):
         job = given_back(account, decision, now)
-        with pytest.raises(Refused, match="given back already"):
+        with pytest.raises(ActionRefused, match="given back already"):
             give_back(rows.call_of(job).pk, decision)
         assert StaffAction.objects.count() == 1
 
@@ -115,7 +115,7 @@ class TestGiveBack:
     ):
         job = rows.lost(account, now)
         monkeypatch.setattr("jobs.settling.quota.settle", lambda **wanted: False)
-        with pytest.raises(Refused, match="Something changed"):
+        with pytest.raises(ActionRefused, match="Something changed"):
             give_back(rows.call_of(job).pk, decision)
         assert states(job) == ("pending", "unknown", "in_doubt")
 
@@ -236,7 +236,7 @@ class TestAttach:
     def test_it_is_refused_in_words(self, account, soon, now, make, words):
         job = make(account, now)
         before = states(job)
-        with pytest.raises(Refused, match=words):
+        with pytest.raises(ActionRefused, match=words):
             attach(rows.call_of(job).pk, "gen_found", soon)
         assert states(job) == before
         assert not StaffAction.objects.exists()
@@ -245,13 +245,15 @@ class TestAttach:
         job = rows.news(
             given_back(account, decision, now), Rejected(Cause("transport")), now + HOUR
         )
-        with pytest.raises(Refused, match="known: rejected"):
+        with pytest.raises(ActionRefused, match="known: rejected"):
             attach(rows.call_of(job).pk, "gen_found", decision)
 
     def test_an_id_of_another_call_is_refused_with_its_number(self, account, decision, now):
         other, job = rows.generating(account, now), rows.lost(account, now)
         taken = rows.call_of(other)
-        with pytest.raises(Refused, match=f"another call: number {taken.pk}, for {taken.work}"):
+        with pytest.raises(
+            ActionRefused, match=f"another call: number {taken.pk}, for {taken.work}"
+        ):
             attach(rows.call_of(job).pk, taken.reference, decision)
         assert states(job) == ("pending", "unknown", "in_doubt")
         assert rows.again(job).events.last().name == "unknown"
@@ -272,7 +274,7 @@ class TestAttach:
         monkeypatch.setattr(
             "jobs.staff.actions.attach.why_not_this_id", lambda call, reference: next(answers)
         )
-        with pytest.raises(Refused, match="It is taken"):
+        with pytest.raises(ActionRefused, match="It is taken"):
             attach(rows.call_of(job).pk, taken, decision)
         assert states(job) == ("pending", "unknown", "in_doubt")
         assert rows.again(job).version == version
@@ -280,7 +282,7 @@ class TestAttach:
     @pytest.mark.parametrize("reference", [".", "..", "a\nb", "x" * 201, "\x00"])
     def test_what_cannot_be_an_id_is_refused(self, account, decision, now, reference):
         job = rows.lost(account, now)
-        with pytest.raises(Refused, match="cannot be a provider id"):
+        with pytest.raises(ActionRefused, match="cannot be a provider id"):
             attach(rows.call_of(job).pk, reference, decision)
 
 
@@ -337,7 +339,7 @@ class TestCheckNow:
         self, account, decision, now, make, words
     ):
         call = rows.call_of(make(account, now))
-        with pytest.raises(Refused, match=words):
+        with pytest.raises(ActionRefused, match=words):
             check_now([call.pk], decision)
         assert Call.objects.get(pk=call.pk).poll_at == call.poll_at
 
@@ -366,7 +368,7 @@ def test_news_that_comes_first_is_kept(account, decision, now):
     job = rows.lost(account, now)
     pk = rows.call_of(job).pk
     rows.news(job, Accepted("gen_news"), now + 3 * SECOND)
-    with pytest.raises(Refused, match="gen_news"):
+    with pytest.raises(ActionRefused, match="gen_news"):
         attach(pk, "gen_found", decision)
     assert rows.call_of(job).reference == "gen_news"
 

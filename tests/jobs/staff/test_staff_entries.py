@@ -8,7 +8,7 @@ from django.db import IntegrityError
 from jobs.core.models import ActionName, StaffAction
 from jobs.ops import audit
 from jobs.staff.actions.attach import run as attach
-from jobs.staff.actions.base import Refused
+from jobs.staff.actions.base import ActionRefused
 from jobs.staff.actions.check import run as check_now
 from jobs.staff.actions.give_back import run as give_back
 from jobs.staff.actions.grant import run_grant as grant
@@ -36,7 +36,7 @@ class TestGrant:
         extra = Grant(account=account, kind="image", day=now.date(), slots=5, reason=REASON)
         grant(extra, decision)
         revoke(extra.pk, decision)
-        with pytest.raises(Refused, match="taken back already"):
+        with pytest.raises(ActionRefused, match="taken back already"):
             revoke(extra.pk, decision)
         assert StaffAction.objects.count() == 2
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from jobs.core import leases
 from jobs.core.models import Job, StaffAction
-from jobs.staff.actions.base import Decision, Refused
+from jobs.staff.actions.base import ActionRefused, Decision
 from jobs.staff.actions.resume_job import run as resume
 from quotas.models import Grant
 from tests import rows, working
@@ -66,7 +66,7 @@ def test_who_when_why_and_which_job_stay(job, decision, now):
 
 def test_a_second_time_is_refused_and_leaves_no_entry(job, decision):
     resume([job.pk], decision)
-    with pytest.raises(Refused, match="No stage of this job is set aside"):
+    with pytest.raises(ActionRefused, match="No stage of this job is set aside"):
         resume([job.pk], decision)
     assert StaffAction.objects.count() == 1
 

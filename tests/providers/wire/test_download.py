@@ -12,7 +12,7 @@ from PIL import Image
 
 from providers.calls.result_files import decode_inline
 from providers.outcomes import Artifact
-from providers.wire.download import NotFetched, Refused, fetch, read_kept
+from providers.wire.download import DownloadRefused, NotFetched, fetch, read_kept
 from providers.wire.picture_files import Fetched, Unreadable
 from tests.providers.scripted import answer_bytes
 
@@ -154,7 +154,7 @@ def pour(line):
 
 
 def test_announced_oversize_is_refused(fetch_answer, small_limit):
-    assert fetch_answer(picture(bytes(5001))) == Refused("too_large")
+    assert fetch_answer(picture(bytes(5001))) == DownloadRefused("too_large")
 
 
 def test_endless_file_is_refused(fetch_from, small_limit):
@@ -162,7 +162,7 @@ def test_endless_file_is_refused(fetch_from, small_limit):
         line.send(b"HTTP/1.1 200 OK\r\n\r\n")
         pour(line)
 
-    assert fetch_from(pour_without_length) == Refused("too_large")
+    assert fetch_from(pour_without_length) == DownloadRefused("too_large")
 
 
 def test_endless_file_with_a_false_length_is_refused(fetch_from, small_limit):
@@ -170,12 +170,12 @@ def test_endless_file_with_a_false_length_is_refused(fetch_from, small_limit):
         line.send(b"HTTP/1.1 200 OK\r\nContent-Length: 999999999999\r\n\r\n")
         pour(line)
 
-    assert fetch_from(pour_with_length) == Refused("too_large")
+    assert fetch_from(pour_with_length) == DownloadRefused("too_large")
 
 
 def test_compressed_bomb_is_refused(fetch_answer, small_limit):
     bomb = gzip.compress(bytes(50_000_000))
-    assert fetch_answer(picture(bomb, Content_Encoding="gzip")) == Refused("too_large")
+    assert fetch_answer(picture(bomb, Content_Encoding="gzip")) == DownloadRefused("too_large")
 
 
 def test_file_of_the_largest_size_is_taken(fetch_answer, settings):
@@ -338,4 +338,4 @@ def test_bad_inline_picture_is_kept_at_once(artifact, why, internet):
 
 def test_oversize_inline_picture_is_refused(settings):
     settings.FETCH_MAX_BYTES = len(PNG) - 3
-    assert read_inline(Artifact(b64=INLINE)) == Refused("too_large")
+    assert read_inline(Artifact(b64=INLINE)) == DownloadRefused("too_large")

@@ -6,11 +6,11 @@ import socket
 import pytest
 
 from providers.outcomes import Artifact
-from providers.wire.download import Fetched, NotFetched, Refused, fetch
+from providers.wire.download import DownloadRefused, Fetched, NotFetched, fetch
 from tests.providers.wire.test_download import PNG
 
 PUBLIC = "93.184.216.34"
-REFUSED = Refused("address")
+REFUSED = DownloadRefused("address")
 
 
 def give(line):
@@ -251,7 +251,7 @@ def test_redirect_to_nowhere_is_no_picture(serve, place):
 
 def test_redirects_without_end_are_refused(serve):
     server = serve(*redirect_to("/again"))
-    assert get(f"{server.url}/1.png", server.url) == Refused("too_many_redirects")
+    assert get(f"{server.url}/1.png", server.url) == DownloadRefused("too_many_redirects")
     assert len(server.lines) == 4
 
 
