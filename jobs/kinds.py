@@ -8,6 +8,12 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
+
+from django.forms import Form
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils.translation import gettext_lazy
 
 from jobs.checks import Check, KeptFiles
 from jobs.chores import Chore
@@ -15,6 +21,7 @@ from jobs.core.leases import StageLease
 from jobs.core.models import Event, Job, JobQuerySet, Stage
 from jobs.followers import Follower
 from jobs.pictures import follow, generate, owner_actions, panels, saving, smoke
+from jobs.pictures.forms import PictureForm
 from jobs.pictures.upkeep import checks, chores, files
 from jobs.pictures.words import WORDS
 from jobs.words.kind_words import KindWords
@@ -23,6 +30,9 @@ from providers.adapters.registry import Offer
 from providers.calls.models import Call
 from quotas.ledger import Refused
 from quotas.models import Account
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,17 @@ class Templates:
     request: str
     """On the job's page: what was ordered."""
     list_entry: str
+
+
+@dataclass(frozen=True)
+class OrderPage:
+    url: str
+    """Its name; `?from=<job>` fills the form in."""
+    link: "StrPromise | str"
+    form: Callable[[QueryDict], Form]
+    page: str
+    part: str
+    """The template of the form itself, which shows `form` and why it was `refused`."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +87,7 @@ class Kind:
     """For the job's page, beside `jobs.panels`: `steps`, `sentences`, `has_result`, `look_in`, and
     what its own templates read. The events are those of the job, the oldest first."""
     templates: Templates
-    order_page: str
-    """The name of its URL; `?from=<job>` fills the form in."""
+    order_page: OrderPage
     delete_result: Callable[[uuid.UUID, datetime], bool]
     """Of a ready job, by its owner. True again for a repeated request."""
     smoke: SmokeRequest
@@ -90,7 +110,13 @@ KINDS: dict[str, Kind] = {
         templates=Templates(
             result="ui/_pictures.html", request="ui/_request.html", list_entry="ui/_tile.html"
         ),
-        order_page="new_picture",
+        order_page=OrderPage(
+            url="new_picture",
+            link=gettext_lazy("New picture"),
+            form=PictureForm,
+            page="new_picture.html",
+            part="_picture_form.html",
+        ),
         delete_result=owner_actions.delete_result,
         smoke=SmokeRequest(smoke.tested_offers, smoke.order, smoke.why_bad),
         checks=checks.CHECKS,
@@ -107,6 +133,11 @@ def kind_of(job: Job) -> Kind:
 
 def follower_of(job: Job) -> Follower:
     return KINDS[job.kind].follower
+
+
+def order_page_at(path: str) -> OrderPage | None:
+    pages = (kind.order_page for kind in KINDS.values())
+    return next((page for page in pages if reverse(page.url) == path), None)
 
 
 def with_list_needs(jobs: JobQuerySet) -> JobQuerySet:

@@ -9,8 +9,7 @@ from django.template.loader import render_to_string
 
 from jobs.core.models import Job
 from jobs.core.states import ENDS
-from jobs.panels import panel_of
-from jobs.words.quota import quota_of
+from jobs.panels import Quotas, panel_of
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ def render(job_id: uuid.UUID) -> Rendered | None:
         return None
     context = {
         **panel_of(job),
-        "quota": quota_of(job.account, job.kind),
+        "quotas": Quotas(lambda: job.account),
         "has_news": True,
         "as_part": True,
     }

@@ -8,7 +8,9 @@ from django.utils import formats
 
 from jobs.core.models import Job
 from jobs.kinds import Kind, kind_of
+from jobs.panels import Quotas
 from jobs.words import wording
+from jobs.words.quota import Quota
 from providers.adapters.registry import is_sandbox
 from providers.calls.money import format_amount
 from providers.sandbox.faults import find_fault
@@ -34,6 +36,11 @@ def title(job: Job) -> str:
 @register.filter
 def kind(job: Job) -> Kind:
     return kind_of(job)
+
+
+@register.filter
+def of_kind(quotas: Quotas, kind: str) -> Quota:
+    return quotas.of_kind(kind)
 
 
 @register.filter

@@ -4,8 +4,8 @@ without the quota pays no query."""
 from django.utils.functional import SimpleLazyObject
 
 from jobs.kinds import KINDS
+from jobs.panels import Quotas
 from jobs.people.requests import SiteRequest
-from jobs.words.quota import quota_of
 from providers.adapters.registry import has_key, is_sandbox, offers
 
 THEME_COOKIE = "theme"
@@ -13,8 +13,11 @@ THEMES = ("light", "dark")
 
 
 def site(request: SiteRequest) -> dict[str, object]:
+    quotas = Quotas(lambda: request.account)
     return {
-        "quota": SimpleLazyObject(lambda: quota_of(request.account, next(iter(KINDS)))),
+        "quota": SimpleLazyObject(lambda: quotas.of_kind(next(iter(KINDS)))),
+        "quotas": quotas,
+        "order_pages": [kind.order_page for kind in KINDS.values()],
         "makes_test_pictures": makes_test_pictures(),
         "theme": theme_of(request),
         "has_provider_key": has_key(),

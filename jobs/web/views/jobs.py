@@ -15,7 +15,6 @@ from jobs.panels import panel_of
 from jobs.people.own_rows import own_job
 from jobs.people.requests import SiteRequest
 from jobs.web.views.pages import polled_status, see_other, show, tell
-from jobs.words.quota import quota_of
 from jobs.words.wording import MESSAGES
 
 
@@ -24,7 +23,6 @@ def job_page(request: SiteRequest, job_id: uuid.UUID) -> HttpResponse:
     job = own_job(request, job_id)
     context = {
         **panel_of(job),
-        "quota": quota_of(request.account, job.kind),
         "has_news": request.GET.get("seen") != str(job.version),
     }
     status = polled_status(request, goes_on=job.state in OPEN)

@@ -13,8 +13,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from jobs.kinds import OrderPage, order_page_at
 from jobs.people.requests import SiteRequest
-from jobs.pictures.forms import PictureForm
 from jobs.web.htmx import wants_part
 from jobs.web.limits import UNREADABLE, endpoint_of
 from jobs.web.views.pages import show
@@ -74,8 +74,8 @@ def _drop_unreadable(request: SiteRequest) -> None:
 
 def _page(request: SiteRequest, says: str) -> HttpResponse:
     is_post = request.method == "POST"
-    if is_post and request.path == reverse("new_picture"):
-        return _picture_form(request, says)
+    if is_post and (order := order_page_at(request.path)):
+        return _order_form(request, order, says)
     if is_post and request.path == reverse("sign_in"):
         return _sign_in(request, says)
     if wants_part(request):
@@ -83,11 +83,9 @@ def _page(request: SiteRequest, says: str) -> HttpResponse:
     return _whole_page(request, says, posted=_posted(request) if is_post else None)
 
 
-def _picture_form(request: SiteRequest, says: str) -> HttpResponse:
-    context: dict[str, object] = {"form": PictureForm(request.POST), "refused": says}
-    return show(
-        request, "new_picture.html", part="_picture_form.html", context=context, status=STATUS
-    )
+def _order_form(request: SiteRequest, order: OrderPage, says: str) -> HttpResponse:
+    context: dict[str, object] = {"form": order.form(request.POST), "refused": says}
+    return show(request, order.page, part=order.part, context=context, status=STATUS)
 
 
 def _sign_in(request: SiteRequest, says: str) -> HttpResponse:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from django.template.loader import render_to_string
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -17,7 +18,11 @@ from quotas.models import Allowance
 from tests import rows
 from tests.jobs.kinds import trio
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock", "enqueued")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.urls("tests.jobs.kinds.urls"),
+    pytest.mark.usefixtures("clock", "enqueued"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -51,6 +56,28 @@ def test_its_page_shows_its_own_panel_words_and_allowance(ana_client, account, j
     assert "Three parts" in page
     assert "picture" not in page[page.index('id="_job_panel"') :]
     assert "<strong>6 left</strong>" in page
+
+
+def test_header_links_to_each_order_form_and_counts_the_slots_of_each_kind(ana_client, job):
+    page = " ".join(ana_client.get(reverse("home")).content.decode().split())
+    assert '<a href="/trios/new">New trio</a>' in page
+    assert "pictures: 10 of 10 slots left today" in page
+    assert "contracts: 2 of 3 slots left today · 1 on hold" in page
+
+
+def test_its_own_form_is_shown_again_with_what_was_typed_when_it_is_stale(db):
+    client = Client(enforce_csrf_checks=True)
+    client.get(reverse("sign_in"))
+    answer = client.post("/trios/new", {"note": "My note"})
+    assert answer.status_code == 403
+    assert "This form is out of date." in answer.content.decode()
+    assert 'value="My note"' in answer.content.decode()
+
+
+def test_its_own_form_is_shown_again_with_what_was_typed_when_it_is_limited(ana_client):
+    answer = ana_client.post("/trios/new", {"note": "My note"})
+    assert answer.status_code == 429
+    assert 'value="My note"' in answer.content.decode()
 
 
 def test_its_stream_renders_the_same_panel(job):

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
+from django import forms
 from django.db import transaction
 from django.db.models import QuerySet
 
@@ -21,7 +22,7 @@ from jobs.core.models import Event, Job, Stage
 from jobs.core.states import JobState
 from jobs.core.works import PAID, has_call
 from jobs.followers import Follower
-from jobs.kinds import Kind, Sends, SmokeRequest, Templates
+from jobs.kinds import Kind, OrderPage, Sends, SmokeRequest, Templates
 from jobs.words.kind_words import KindWords
 from jobs.words.wording import Message
 from providers.adapters.base import Request
@@ -77,6 +78,10 @@ def panel_of(job: Job, events: Sequence[Event], now: datetime) -> dict[str, obje
     }
 
 
+class TrioForm(forms.Form):
+    note = forms.CharField()
+
+
 def delete_result(job_id: uuid.UUID, now: datetime) -> bool:
     ready = Job.objects.filter(pk=job_id, state=JobState.READY)
     if not ready.update(result_deleted_at=now):
@@ -111,7 +116,13 @@ TRIO = Kind(
     templates=Templates(
         result="trio/result.html", request="trio/request.html", list_entry="trio/list_entry.html"
     ),
-    order_page="new_picture",
+    order_page=OrderPage(
+        url="new_trio",
+        link="New trio",
+        form=TrioForm,
+        page="trio/new.html",
+        part="trio/form.html",
+    ),
     delete_result=delete_result,
     smoke=SmokeRequest(
         offers=lambda: list(OFFERS.values()),
