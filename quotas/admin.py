@@ -210,7 +210,7 @@ class AttemptAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Newcomer)
-class NewcomerAdmin(ReadOnlyAdmin):
+class NewVisitorAdmin(ReadOnlyAdmin):
     """Housekeeping deletes the rows of days that are over."""
 
     list_display = ("id", "network", "day", "number", "allowed", "account", "taken_at")

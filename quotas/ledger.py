@@ -46,7 +46,7 @@ class Balance:
 
 @dataclass(frozen=True)
 class Refused:
-    why: Literal["full", "too_many_tries", "closed", "newcomers"]
+    why: Literal["full", "too_many_tries", "closed", "new_visitors"]
     balance: Balance
 
 

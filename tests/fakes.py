@@ -96,7 +96,7 @@ class FakeProvider:
         named = self.named.get(reference, reference)
         return answer if isinstance(answer, NoAnswer) else Report(named, answer)
 
-    def read_hook(self, headers, body: bytes, now: datetime) -> WebhookNotice | None:
+    def read_webhook(self, headers, body: bytes, now: datetime) -> WebhookNotice | None:
         return Unsigned().verify(headers, body, now)
 
     def runs_between(self, since: datetime, until: datetime) -> RunList:

@@ -120,7 +120,7 @@ def tidy_results(now: datetime) -> int:
 # Networks that new visitors came from: no longer than they count
 
 
-def tidy_newcomers(now: datetime) -> int:
+def tidy_new_visitors(now: datetime) -> int:
     some = list(
         new_visitors.forgettable(now).order_by().values_list("pk", flat=True)[: chores.BATCH]
     )
@@ -159,7 +159,7 @@ CHORES = (
     Chore("jobs of former users", lambda now: removal.jobs_to_clear(now).count(), tidy_former),
     Chore("jobs that sign-ins left", lambda now: _left_jobs().count(), move_left_jobs),
     Chore("files of results", lambda now: _results(now).count(), tidy_results),
-    Chore("newcomers", lambda now: new_visitors.forgettable(now).count(), tidy_newcomers),
+    Chore("new visitors", lambda now: new_visitors.forgettable(now).count(), tidy_new_visitors),
     *(_delete_old(name, rows) for name, rows in old_rows.OLD.items()),
     Chore("files", lambda now: sum(1 for _ in _orphans(now)), tidy_files),
 )

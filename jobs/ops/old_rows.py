@@ -45,7 +45,7 @@ def smoke_tests(now: datetime) -> QuerySet:
     return old.exclude(pk__in=newest.values("last"))
 
 
-def hooks(now: datetime) -> QuerySet:
+def webhooks(now: datetime) -> QuerySet:
     """Of calls that ended by evidence and rest. A given-up call keeps those that named its run."""
     old = now - settings.EVENTS_KEPT
     rest = Hook.objects.filter(call__ended_at__lte=old, call__poll_at=None, received_at__lte=old)
@@ -70,7 +70,7 @@ OLD: dict[str, Callable[[datetime], QuerySet]] = {
     "spent visitors": spent_visitors,
     "alerts": alerts,
     "smoke tests": smoke_tests,
-    "hooks": hooks,
+    "webhooks": webhooks,
     "unmeasured requests": unmeasured,
     "grants": grants,
     "admin log": log_entries,
@@ -81,12 +81,12 @@ CHORE_OF = {
     "admin.LogEntry": "admin log",
     "django_q.Task": "failed tasks",
     "jobs.UnreadResult": "unread results",
-    "providers.Hook": "hooks",
+    "providers.Hook": "webhooks",
     "providers.SmokeTest": "smoke tests",
     "quotas.Account": "spent visitors",
     "quotas.Alert": "alerts",
     "quotas.Grant": "grants",
-    "quotas.Newcomer": "newcomers",
+    "quotas.Newcomer": "new visitors",
     "quotas.Unmeasured": "unmeasured requests",
     "sessions.Session": "sessions",
 }

@@ -84,7 +84,9 @@ def _come_in(
     spender, is_new = accounts.save_if_new(account, now=now)
     answer: Job | Refused
     if is_new and spender.visitor and not _take_visitor_seat(spender, network, now):
-        answer = Refused("newcomers", ledger.balance_of(spender, Kind.IMAGE, ledger.utc_day(now)))
+        answer = Refused(
+            "new_visitors", ledger.balance_of(spender, Kind.IMAGE, ledger.utc_day(now))
+        )
     else:
         answer = _open(spender, order, form_key, now, retry_of)
     if isinstance(answer, Refused):

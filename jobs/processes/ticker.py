@@ -130,7 +130,8 @@ class Ticker:
         self.limited.difference_update(call.provider for call in ready)
         calls.claim_polls(ready, now)
         faultpoints.reach("poll_claimed")
-        # Read after the claim: a hook that comes later than this moves the next look to then.
+        # Read after the claim: a webhook that arrives later than this makes the call due
+        # again.
         named = webhook_references.ids_for(ready)
         lost = []
         for call in ready:
@@ -138,7 +139,7 @@ class Ticker:
             if reference:
                 self.polls[self.pool.submit(self._poll, call, reference)] = call
             if call.is_lost:
-                # Also where a hook named an id: it may have been made up.
+                # Also if a webhook named an id, which may be forged.
                 lost.append(call)
             elif reference is None:
                 calls.stop_polling(call)

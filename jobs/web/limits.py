@@ -61,7 +61,7 @@ PAGES = limit("pages", 100, MINUTE, network=2_000)
 POLLS = limit("polls", 600, MINUTE, network=10_000)
 PICTURES = limit("pictures", 600, MINUTE, network=10_000)
 # Machines have no cookie, and who brings one gets no more by it.
-HOOKS = strict("hooks", 3_000, MINUTE, network=3_000)
+WEBHOOKS = strict("hooks", 3_000, MINUTE, network=3_000)
 ORDERS = strict("orders", 20, MINUTE)
 UPLOADS = strict("uploads", 10, MINUTE)
 SIGN_IN = secret("sign-in", 10, MINUTE)
@@ -78,7 +78,7 @@ INSTEAD_OF_PAGES = {
     "job_stream": POLLS,
     "picture_file": PICTURES,
     "picture_thumbnail": PICTURES,
-    "hook": HOOKS,
+    "hook": WEBHOOKS,
 }
 POLLED = frozenset({"home", "job", "gallery", "admin:dashboard"})
 # Counted in addition, for POST. Endpoints of planned pages are listed already.

@@ -97,7 +97,7 @@ def refused_in_words(refused: Refused, now: datetime) -> str:
     """Why an order was refused, as it stood then: the quota beside it may have changed since."""
     if refused.why == "closed":
         return _("You opened this form before you signed in. Send it again.")
-    if refused.why == "newcomers":
+    if refused.why == "new_visitors":
         return new_visitor_refused_in_words(refused.balance, now)
     if refused.balance.left and refused.why != "too_many_tries":
         return _("We could not reserve a slot just now. Send your request again.")

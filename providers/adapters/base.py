@@ -112,7 +112,7 @@ class ListsRuns(Protocol):
 
 @runtime_checkable
 class SendsWebhooks(Protocol):
-    def read_hook(
+    def read_webhook(
         self, headers: Mapping[str, str], body: bytes, now: datetime
     ) -> WebhookNotice | None:
         """The content of a webhook, or None when its signature does not prove it."""

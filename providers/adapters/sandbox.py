@@ -45,7 +45,7 @@ class SandboxPolza(Polza):
             return Ed25519Jwks(partial(jwks_at, url, trust_env=False))
         return Unsigned()
 
-    def read_hook(
+    def read_webhook(
         self, headers: Mapping[str, str], body: bytes, now: datetime
     ) -> WebhookNotice | None:
         return self.verifier.verify(headers, body, now)

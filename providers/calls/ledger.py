@@ -225,7 +225,7 @@ def poll_at_answer_deadline(call: Call) -> None:
 
 
 def stop_polling(call: Call) -> None:
-    """There is no id to ask for. A hook that came since the claim keeps its own time."""
+    """The call has no id to poll. A webhook that arrived after the claim keeps its own time."""
     claimed = Call.objects.filter(pk=call.pk, reference=None, poll_at=call.poll_at)
     claimed.update(poll_at=F("give_up_at"))
 

@@ -14,7 +14,6 @@ from providers.sandbox.bill import Bill, Generation
 from providers.sandbox.drawing import draw_picture, paint_picture
 from providers.sandbox.faults import Fault
 from providers.sandbox.framing import send_interim
-from providers.sandbox.hooks import Sender
 from providers.sandbox.odd_pictures import ODD_PICTURES
 from providers.sandbox.orders import (
     HistoryPage,
@@ -25,6 +24,7 @@ from providers.sandbox.orders import (
     read_key_digest,
     read_order,
 )
+from providers.sandbox.webhooks import Sender
 from providers.sandbox.wire import Line, Listener
 
 MAX_BODY = 32 * 2**20
@@ -84,7 +84,7 @@ class Routes(Line):
             order, now=time.time(), seconds=self.server.runs_for(order.fault)
         )
         self._hint(generation)
-        self._promise_hook(generation, order.callback_url)
+        self._promise_webhook(generation, order.callback_url)
         if order.fault.name in LOOK_ALIKES:
             self._run_look_alike(order)
         answer = answers.as_json(answers.accepted(generation))
@@ -101,7 +101,7 @@ class Routes(Line):
         twin = replace(order, work=f"a look-alike of {order.work}")
         self.server.bill.execute(twin, now=time.time(), seconds=self.server.runs_for(order.fault))
 
-    def _promise_hook(self, generation: Generation, url: str) -> None:
+    def _promise_webhook(self, generation: Generation, url: str) -> None:
         self.server.hooks.promise(
             generation, url, base_url=self._base_url(), minute=self.server.minute
         )

@@ -9,8 +9,8 @@ from threading import Thread
 from typing import Self
 
 from providers.sandbox.bill import Bill
-from providers.sandbox.hooks import Sender, Signer
 from providers.sandbox.routes import Routes, SandboxListener
+from providers.sandbox.webhooks import Sender, Signer
 
 
 class SandboxServer:

@@ -1,6 +1,6 @@
 """Webhooks of providers: each moves the next poll to now, and may name the run.
 
-MUST rules: no body is kept, only the id it names; a hook changes no state. It moves the call's
+MUST rules: no body is kept, only the id it names; a webhook changes no state. It moves the call's
 next look to now, in the transaction that stores it, and what it names is polled by an
 authenticated GET before anything is believed (`webhook_references`). Polling by itself
 finishes every job.
@@ -56,7 +56,7 @@ def store(call: Call, hint: WebhookNotice, body: bytes, now: datetime) -> bool:
 
 
 def ids_named_for(calls: Sequence[Call]) -> dict[int, list[str]]:
-    """The different ids that hooks have named, by call; calls without any are left out."""
+    """The distinct ids that webhooks have named, by call. Calls without one are left out."""
     named: dict[int, list[str]] = {}
     rows = Hook.objects.filter(call__in=calls).exclude(reference="").order_by("pk")
     for call_id, reference in rows.values_list("call_id", "reference"):

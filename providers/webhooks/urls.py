@@ -5,5 +5,5 @@ from django.urls import path
 from providers.webhooks import views
 
 urlpatterns = [
-    path("<slug:provider>/<slug:token>/", views.take_hook, name="hook"),
+    path("<slug:provider>/<slug:token>/", views.take_webhook, name="hook"),
 ]

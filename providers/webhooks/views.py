@@ -9,7 +9,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from providers.adapters.base import SendsWebhooks
 from providers.adapters.registry import find_provider, is_known
-from providers.webhooks import store as hooks
+from providers.webhooks import store as webhooks
 
 log = logging.getLogger(__name__)
 
@@ -17,7 +17,7 @@ MOST_BYTES = 64 * 1024
 
 
 @csrf_exempt
-def take_hook(request: HttpRequest, provider: str, token: str) -> HttpResponse:
+def take_webhook(request: HttpRequest, provider: str, token: str) -> HttpResponse:
     """204, also for a repeated one; no answer has a body."""
     if request.method == "POST":
         answer = HttpResponse(status=_take(request, provider, token))
@@ -37,7 +37,7 @@ def _take(request: HttpRequest, provider: str, token: str) -> int:
 
 
 def _stored(request: HttpRequest, provider: str, token: str) -> int:
-    call = hooks.call_at(provider, token)
+    call = webhooks.call_at(provider, token)
     adapter = find_provider(provider) if call and is_known(provider) else None
     if call is None or not isinstance(adapter, SendsWebhooks):
         return 404
@@ -46,9 +46,9 @@ def _stored(request: HttpRequest, provider: str, token: str) -> int:
     if len(body) > MOST_BYTES:
         return 413
     now = timezone.now()
-    hint = adapter.read_hook(request.headers, body, now)
+    hint = adapter.read_webhook(request.headers, body, now)
     if hint is None:
         log.warning("A webhook of %s was refused: its signature does not prove it", provider)
         return 403
-    hooks.store(call, hint, body, now)
+    webhooks.store(call, hint, body, now)
     return 204

@@ -45,7 +45,7 @@ import time
 import django
 django.setup()
 from django.utils import timezone
-from providers.sandbox.hooks import Signer
+from providers.sandbox.webhooks import Signer
 from providers.wire.verifiers import StandardWebhooks
 secret = "whsec_" + "c2VjcmV0" * 4
 headers = Signer("STANDARD", secret).headers("gen_1", b"{}", sent_at=time.time())

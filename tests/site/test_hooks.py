@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from providers.sandbox.hooks import HOOKED
+from providers.sandbox.webhooks import HOOKED
 from tests.fault_ends import expect
 from tests.site_orders import Desk
 from tests.site_process import Site, free_port

@@ -148,7 +148,7 @@ def _refuse(request: SiteRequest, form: PictureForm, refused: Refused) -> HttpRe
     now = timezone.now()
     status = 409 if refused.why == "closed" else 429
     response = _form_page(request, form, status=status, refused=refused_in_words(refused, now))
-    if refused.why == "newcomers" and settings.NEW_VISITORS_A_DAY:
+    if refused.why == "new_visitors" and settings.NEW_VISITORS_A_DAY:
         wait = refused.balance.renews_at - now
         response["Retry-After"] = str(math.ceil(wait.total_seconds()))
     return response

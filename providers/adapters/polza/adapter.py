@@ -126,7 +126,7 @@ class Polza:
         parts = urlsplit(self.base_url)
         return frozenset({f"{parts.scheme}://{parts.netloc}"})
 
-    def read_hook(
+    def read_webhook(
         self, headers: Mapping[str, str], body: bytes, now: datetime
     ) -> WebhookNotice | None:
         """Unsigned, by the published reference."""

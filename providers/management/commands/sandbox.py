@@ -10,8 +10,8 @@ from threading import Event
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from providers.sandbox.hooks import Signer
 from providers.sandbox.server import SandboxServer
+from providers.sandbox.webhooks import Signer
 
 BILL_NAME = "sandbox.sqlite3"
 

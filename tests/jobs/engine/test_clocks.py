@@ -235,7 +235,7 @@ def test_a_gate_of_the_future_opens_by_its_next_success(now, leap):
 def test_networks_of_days_to_come_are_forgotten(visitor, now):
     Newcomer.objects.create(network="192.0.2.1", day=(now + YEAR).date(), number=1, allowed=3,
                             account=visitor, taken_at=now)  # fmt: skip
-    assert housekeeping.tidy(now, seconds=9)["newcomers"] == 1
+    assert housekeeping.tidy(now, seconds=9)["new visitors"] == 1
 
 
 def test_an_alert_about_what_a_clock_told_ends(now):

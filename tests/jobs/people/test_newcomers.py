@@ -184,8 +184,8 @@ class TestRefused:
 def test_networks_are_forgotten_after_the_day_that_follows(come, clock, now):
     """The visitors and what they made stay."""
     come()
-    assert tidy(now + timedelta(days=1), seconds=60)["newcomers"] == 0
-    assert tidy(now.replace(hour=0) + timedelta(days=2), seconds=60)["newcomers"] == 1
+    assert tidy(now + timedelta(days=1), seconds=60)["new visitors"] == 0
+    assert tidy(now.replace(hour=0) + timedelta(days=2), seconds=60)["new visitors"] == 1
     assert (Newcomer.objects.count(), Account.objects.count(), Job.objects.count()) == (0, 1, 1)
 
 
@@ -193,7 +193,7 @@ def test_a_dry_run_counts_them(come, clock, now, capsys):
     come()
     clock.move_to(now + timedelta(days=2))
     call_command("tidy", "--dry-run")
-    assert re.search(r"newcomers\D+1\b|\b1 newcomers", capsys.readouterr().out)
+    assert re.search(r"new visitors\D+1\b|\b1 new visitors", capsys.readouterr().out)
     assert Newcomer.objects.exists()
 
 
@@ -210,7 +210,7 @@ def test_sixty_at_once_are_thirty_let_in(each_database, tmp_path):
     got = defaultdict(set)
     for name, answer in chain.from_iterable(share["got"] for share in found["answers"]):
         got[name].add(answer)
-    let_in = {name for name, answers in got.items() if answers.isdisjoint({"newcomers", "full"})}
+    let_in = {name for name, answers in got.items() if answers.isdisjoint({"new_visitors", "full"})}
     assert [number for number, _ in found["seats"]] == list(range(1, 31))
     assert {name for _, name in found["seats"]} == let_in
     assert all(name.startswith("visitor") for name in let_in)

@@ -323,8 +323,8 @@ class TestRefusal:
         assert hook.status_code != 429
 
     def test_a_cookie_buys_no_more_webhooks(self, clock):
-        for _ in range(limits.HOOKS.network.most):
-            limiter().check([Window(limits.HOOKS.network, f"network {ADDRESS}")])
+        for _ in range(limits.WEBHOOKS.network.most):
+            limiter().check([Window(limits.WEBHOOKS.network, f"network {ADDRESS}")])
         assert is_limited(visitor_of("fresh").post("/hooks/polza/" + "t" * 43 + "/"))
 
 

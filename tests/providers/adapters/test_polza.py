@@ -80,7 +80,7 @@ def test_submit_names_the_address_for_reports_where_there_is_one(sent):
 
 def test_its_reports_are_unsigned_hints(now):
     polza = Polza(name="polza", base_url=URL, key="the-key")
-    assert polza.read_hook({}, b'{"id": "gen_1"}', now) == WebhookNotice("gen_1")
+    assert polza.read_webhook({}, b'{"id": "gen_1"}', now) == WebhookNotice("gen_1")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from providers.sandbox import tricks
 from providers.sandbox.faults import FAULTS, find_fault
-from providers.sandbox.hooks import HOOKED
+from providers.sandbox.webhooks import HOOKED
 from tests.fault_ends import DELIVERED, EXPECTED_ENDS, EXPECTED_FAULTS, NOT_EXECUTED, expect
 
 CALLS = {"sending", "accepted", "unknown", "succeeded", "rejected", "failed", "given_up"}

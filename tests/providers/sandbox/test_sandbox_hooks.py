@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 import requests
 
-from providers.sandbox.hooks import Signer, is_on_this_machine
+from providers.sandbox.webhooks import Signer, is_on_this_machine
 from tests.providers.sandbox.conftest import PATIENCE
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from providers.calls import ledger
 from providers.calls.models import Call, Hook
-from providers.sandbox.hooks import Signer
+from providers.sandbox.webhooks import Signer
 from providers.webhooks import store as hooks
 from providers.wire.verifiers import WebhookNotice
 from tests.databases import ROOT

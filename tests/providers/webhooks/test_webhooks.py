@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from requests.structures import CaseInsensitiveDict
 from standardwebhooks import Webhook
 
-from providers.sandbox.hooks import Signer
+from providers.sandbox.webhooks import Signer
 from providers.wire import verifiers
 from providers.wire.verifiers import (
     Ed25519Jwks,

@@ -103,7 +103,7 @@ class Sender:
         self._numbers = count()
         self._woken = Condition()
         self._is_over = False
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="hook")
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="webhook")
         self._thread = Thread(target=self._send_when_due, daemon=True)
 
     def start(self) -> None:
