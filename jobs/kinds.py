@@ -5,7 +5,7 @@ A stage is run by a function, or it `Sends`: a request is opened, sent once and 
 """
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -90,6 +90,9 @@ class Kind:
     order_page: OrderPage
     delete_result: Callable[[uuid.UUID, datetime], bool]
     """Of a ready job, by its owner. True again for a repeated request."""
+    remove_results: Callable[[Collection[uuid.UUID]], None]
+    """Of those of the jobs that are of this kind, in the caller's transaction: all rows and files
+    with what people wrote or received."""
     smoke: SmokeRequest
     checks: Sequence[Check]
     """Of the audit, beside those of any job."""
@@ -118,6 +121,7 @@ KINDS: dict[str, Kind] = {
             part="_picture_form.html",
         ),
         delete_result=owner_actions.delete_result,
+        remove_results=owner_actions.remove_pictures,
         smoke=SmokeRequest(smoke.tested_offers, smoke.order, smoke.why_bad),
         checks=checks.CHECKS,
         chores=chores.CHORES,

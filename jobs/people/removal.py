@@ -25,7 +25,8 @@ from jobs.core.events import EventName
 from jobs.core.models import Event, Job, StaffAction, Stage
 from jobs.core.states import ENDS, JobState
 from jobs.core.works import has_call
-from jobs.pictures import media, owner_actions
+from jobs.kinds import KINDS
+from jobs.pictures import media
 from providers.calls import ledger
 from quotas.models import Account
 
@@ -77,7 +78,8 @@ def _rests() -> Q:
 def _clear(job_ids: list[uuid.UUID], now: datetime) -> None:
     jobs = list(Job.objects.select_for_update().filter(pk__in=job_ids).order_by("pk"))
     resting = set(Job.objects.filter(_rests(), pk__in=job_ids).values_list("pk", flat=True))
-    owner_actions.remove_pictures(job_ids)
+    for kind in KINDS.values():
+        kind.remove_results(job_ids)
     for job in jobs:
         job.prompt, job.notice_due_at = "", None
         job.params = {name: job.params[name] for name in KEPT_PARAMS if name in job.params}

@@ -4,6 +4,9 @@ import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db.models import Case, When
+from django.db.models.functions import Coalesce
+
 from providers.calls.models import Call
 from providers.calls.states import CallState
 
@@ -13,7 +16,8 @@ LAST = 100
 
 @dataclass(frozen=True)
 class Usual:
-    """Half of the calls were done by `half`, nine of ten by `most`; since they were accepted."""
+    """Half of the calls were done by `half`, nine of ten by `most`; since they were accepted, or
+    sent if they were answered at once."""
 
     half: timedelta
     most: timedelta
@@ -21,7 +25,8 @@ class Usual:
 
 @dataclass(frozen=True)
 class Recent:
-    """The last calls that a model finished, newest first."""
+    """The last calls that a model finished, newest first: when each was accepted, or sent if it was
+    answered at once, and when it ended."""
 
     spans: tuple[tuple[datetime | None, datetime | None], ...]
 
@@ -45,7 +50,10 @@ def usual_duration(provider: str, model: str) -> Usual | None:
 def recent_of(provider: str, model: str) -> Recent:
     """One query of a hundred rows at most."""
     finished = Call.objects.filter(provider=provider, model=model, state=CallState.SUCCEEDED)
-    spans = finished.order_by("-ended_at").values_list("accepted_at", "ended_at")
+    # A call that was answered at once was not accepted before: it has no reference.
+    at_once = When(reference=None, then=Coalesce("accepted_at", "sent_at"))
+    began_at = Case(at_once, default="accepted_at")
+    spans = finished.order_by("-ended_at").values_list(began_at, "ended_at")
     return Recent(tuple(spans[:LAST]))
 
 

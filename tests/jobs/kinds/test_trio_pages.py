@@ -14,6 +14,7 @@ from jobs.core.models import Job
 from jobs.live import rendering
 from jobs.notifications import notices
 from jobs.ops import audit, housekeeping, smoke
+from jobs.people import deletion, removal
 from quotas.models import Allowance
 from tests import rows
 from tests.jobs.kinds import trio
@@ -131,6 +132,14 @@ def test_the_title_of_the_tab_is_that_of_the_kind(job):
 
 def test_the_audit_finds_nothing_wrong_with_it(job):
     assert [found.check for found in audit.violations(timezone.now())] == []
+
+
+def test_the_results_of_a_deleted_person_are_removed_by_its_own_function(ana, job, now):
+    end(job)
+    job.stages.update(done_at=now)
+    deletion.delete_person(ana, deletion.Decider(None, "staff", "They left."), now, remove=True)
+    removal.run(now, seconds=10)
+    assert job.pk in trio.removed
 
 
 def test_the_smoke_test_of_its_providers_orders_it(now):

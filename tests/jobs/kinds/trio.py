@@ -91,6 +91,8 @@ def delete_result(job_id: uuid.UUID, now: datetime) -> bool:
 
 
 CHECKS: list[Check] = []
+# The jobs of deleted people.
+removed: list[uuid.UUID] = []
 
 
 @check("A trio is ready, but none of its parts is.", CHECKS)
@@ -124,6 +126,7 @@ TRIO = Kind(
         part="trio/form.html",
     ),
     delete_result=delete_result,
+    remove_results=removed.extend,
     smoke=SmokeRequest(
         offers=lambda: list(OFFERS.values()),
         order=lambda account, offer, now: order(account, now),

@@ -66,6 +66,12 @@ def test_other_calls_do_not_count(finish, columns):
     assert usual() is None
 
 
+def test_a_call_that_is_answered_at_once_counts_from_its_sending(finish, now):
+    sent = {"sent_at": now - 3 * MINUTE, "ended_at": now}
+    finish(*[2] * FEWEST, reference=None, accepted_at=None, **sent)
+    assert usual() == Usual(3 * MINUTE, 3 * MINUTE)
+
+
 def test_it_is_one_bounded_query(finish):
     finish(*[2] * FEWEST)
     with CaptureQueriesContext(connection) as caught:
