@@ -9,7 +9,7 @@ from jobs.core.events import EventName
 from jobs.core.models import Job
 from jobs.core.states import JobState
 from jobs.words import history, wording
-from jobs.words.wording import Message, Question, ReasonText
+from jobs.words.wording import Message, MessageName, Question, ReasonText
 from providers.reasons import Reason
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class KindWords:
     reasons: Mapping[str, ReasonText] = field(default_factory=dict)
     events: "Mapping[EventName, Text]" = field(default_factory=dict)
     questions: Mapping[str, Question] = field(default_factory=dict)
-    messages: Mapping[str, Message] = field(default_factory=dict)
+    messages: Mapping[MessageName, Message] = field(default_factory=dict)
 
     def reason(self, reason: str) -> ReasonText:
         known = {**wording.REASONS, **self.reasons}
@@ -79,5 +79,5 @@ class KindWords:
     def question(self, action: str) -> Question:
         return self.questions.get(action) or wording.QUESTIONS[action]
 
-    def message(self, name: str) -> Message:
+    def message(self, name: MessageName) -> Message:
         return self.messages.get(name) or wording.MESSAGES[name]

@@ -7,6 +7,7 @@ A status code, a provider's own text and a cost never get here.
 import math
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from django.utils import formats
@@ -188,24 +189,35 @@ class Message:
     tone: str
 
 
-MESSAGES: dict[str, Message] = {
-    "deleted": Message(gettext_lazy("The result was deleted."), "ready"),
-    "nothing_to_delete": Message(gettext_lazy("There is no result to delete."), "failed"),
-    "had_ended": Message(gettext_lazy("This request had already ended."), "neutral"),
-    "had_been_cancelled": Message(
+class MessageName(StrEnum):
+    DELETED = "deleted"
+    NOTHING_TO_DELETE = "nothing_to_delete"
+    HAD_ENDED = "had_ended"
+    HAD_BEEN_CANCELLED = "had_been_cancelled"
+    ENDED_BEFORE_CANCEL = "ended_before_cancel"
+    SENT_BEFORE_CANCEL = "sent_before_cancel"
+    EARLIER_MAY_COME = "earlier_may_come"
+    EARLIER_CAME = "earlier_came"
+
+
+MESSAGES: dict[MessageName, Message] = {
+    MessageName.DELETED: Message(gettext_lazy("The result was deleted."), "ready"),
+    MessageName.NOTHING_TO_DELETE: Message(gettext_lazy("There is no result to delete."), "failed"),
+    MessageName.HAD_ENDED: Message(gettext_lazy("This request had already ended."), "neutral"),
+    MessageName.HAD_BEEN_CANCELLED: Message(
         gettext_lazy("This request had already been cancelled."), "neutral"
     ),
-    "ended_before_cancel": Message(
+    MessageName.ENDED_BEFORE_CANCEL: Message(
         gettext_lazy("Too late to cancel. This request had already ended."), "failed"
     ),
-    "sent_before_cancel": Message(
+    MessageName.SENT_BEFORE_CANCEL: Message(
         gettext_lazy("Too late to cancel. We had already started sending this request."), "failed"
     ),
-    "earlier_may_come": Message(
+    MessageName.EARLIER_MAY_COME: Message(
         gettext_lazy("Your earlier try may still produce a result, so we did not start another."),
         "doubt",
     ),
-    "earlier_came": Message(
+    MessageName.EARLIER_CAME: Message(
         gettext_lazy("Your earlier try produced its result after all."), "ready"
     ),
 }

@@ -8,7 +8,7 @@ from jobs.core.models import Job
 from jobs.core.reasons import JobReason
 from jobs.core.states import JobState
 from jobs.words.kind_words import KindWords
-from jobs.words.wording import Message, Question, ReasonText, title_of
+from jobs.words.wording import Message, MessageName, Question, ReasonText, title_of
 from providers.reasons import Reason
 
 
@@ -109,15 +109,17 @@ WORDS = KindWords(
         ),
     },
     messages={
-        "deleted": Message(gettext_lazy("The picture was deleted."), "ready"),
-        "nothing_to_delete": Message(gettext_lazy("There is no picture to delete."), "failed"),
-        "earlier_may_come": Message(
+        MessageName.DELETED: Message(gettext_lazy("The picture was deleted."), "ready"),
+        MessageName.NOTHING_TO_DELETE: Message(
+            gettext_lazy("There is no picture to delete."), "failed"
+        ),
+        MessageName.EARLIER_MAY_COME: Message(
             gettext_lazy(
                 "Your earlier try may still produce a picture, so we did not start another."
             ),
             "doubt",
         ),
-        "earlier_came": Message(
+        MessageName.EARLIER_CAME: Message(
             gettext_lazy("Your earlier try produced its picture after all."), "ready"
         ),
     },

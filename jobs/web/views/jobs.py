@@ -15,7 +15,7 @@ from jobs.panels import panel_of
 from jobs.people.own_rows import own_job
 from jobs.people.requests import SiteRequest
 from jobs.web.views.pages import polled_status, see_other, show, tell
-from jobs.words.wording import MESSAGES
+from jobs.words.wording import MESSAGES, MessageName
 
 
 @require_safe
@@ -43,7 +43,7 @@ def stop_waiting(request: SiteRequest, job_id: uuid.UUID) -> HttpResponse:
     job = own_job(request, job_id)
     if request.method == "POST":
         if not _stop(job.pk, timezone.now()):
-            tell(request, MESSAGES["had_ended"])
+            tell(request, MESSAGES[MessageName.HAD_ENDED])
         return _to_job(job)
     return _confirm(request, job, "stop_waiting")
 
@@ -54,9 +54,9 @@ def delete_result(request: SiteRequest, job_id: uuid.UUID) -> HttpResponse:
     kind = kind_of(job)
     if request.method == "POST":
         if not kind.delete_result(job.pk, timezone.now()):
-            tell(request, kind.words.message("nothing_to_delete"))
+            tell(request, kind.words.message(MessageName.NOTHING_TO_DELETE))
             return _to_job(job)
-        tell(request, kind.words.message("deleted"))
+        tell(request, kind.words.message(MessageName.DELETED))
         return see_other("gallery")
     return _confirm(request, job, "delete")
 
@@ -80,8 +80,8 @@ def _to_job(job: Job) -> HttpResponse:
     return see_other("job", job.pk)
 
 
-def _why_not_cancelled(job: Job) -> str:
+def _why_not_cancelled(job: Job) -> MessageName:
     job.refresh_from_db(fields=["state"])
     if job.state == JobState.CANCELLED:
-        return "had_been_cancelled"
-    return "sent_before_cancel" if job.state in OPEN else "ended_before_cancel"
+        return MessageName.HAD_BEEN_CANCELLED
+    return MessageName.SENT_BEFORE_CANCEL if job.state in OPEN else MessageName.ENDED_BEFORE_CANCEL

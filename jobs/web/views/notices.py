@@ -11,7 +11,7 @@ from jobs.notifications import notices
 from jobs.people.own_rows import NotHere, own_job
 from jobs.people.requests import SiteRequest
 from jobs.web.views.pages import see_other, tell
-from jobs.words.wording import MESSAGES
+from jobs.words.wording import MESSAGES, MessageName
 
 
 @require_POST
@@ -22,5 +22,5 @@ def mail_notice(request: SiteRequest, job_id: uuid.UUID) -> HttpResponse:
     elif not notices.address_of(job):
         raise NotHere(_("We have no email address for you."))
     elif not notices.ask(job.pk, timezone.now()):
-        tell(request, MESSAGES["had_ended"])
+        tell(request, MESSAGES[MessageName.HAD_ENDED])
     return see_other("job", job.pk)

@@ -32,6 +32,7 @@ from jobs.pictures.words import WORDS
 from jobs.web.htmx import wants_part
 from jobs.web.views.pages import see_other, show, tell
 from jobs.words.quota import new_visitor_refused_in_words, refused_in_words
+from jobs.words.wording import MessageName
 from providers.wire.picture_files import TYPES
 from quotas import ledger, new_visitors
 from quotas.ledger import Refused
@@ -112,7 +113,7 @@ def _open_form(request: SiteRequest) -> HttpResponse:
     and sending it again finds the job that it created."""
     source = _source(request)
     if source and source.state in OPEN:
-        tell(request, WORDS.message("earlier_may_come"))
+        tell(request, WORDS.message(MessageName.EARLIER_MAY_COME))
         return redirect("job", source.pk)
     form_key = request.GET.get("form", "")
     if is_form_key(form_key):
@@ -175,7 +176,9 @@ def _explain_no_retry(request: SiteRequest, form: PictureForm, earlier: Job) -> 
     context: dict[str, object] = {
         "form": form,
         "earlier": earlier,
-        "not_retried": WORDS.message("earlier_came" if is_ready else "earlier_may_come").says,
+        "not_retried": WORDS.message(
+            MessageName.EARLIER_CAME if is_ready else MessageName.EARLIER_MAY_COME
+        ).says,
     }
     return show(request, "new_picture.html", part="_picture_form.html", context=context, status=409)
 

@@ -24,7 +24,7 @@ from jobs.core.works import PAID, has_call
 from jobs.followers import Follower
 from jobs.kinds import Kind, OrderPage, Sends, SmokeRequest, Templates
 from jobs.words.kind_words import KindWords
-from jobs.words.wording import Message
+from jobs.words.wording import Message, MessageName
 from providers.adapters.base import Request
 from providers.adapters.registry import Offer
 from providers.calls.models import Call
@@ -61,7 +61,7 @@ WORDS = KindWords(
     actions={"delete": "Delete trio"},
     headlines={JobState.FAILED: "There is no trio"},
     events={EventName.READY: "The trio is ready."},
-    messages={"deleted": Message("The trio was deleted.", "ready")},
+    messages={MessageName.DELETED: Message("The trio was deleted.", "ready")},
 )
 
 
