@@ -21,7 +21,7 @@ def read_balances(accounts: Sequence[Account], day: date) -> dict[tuple[int, str
     for key, counts in [*_held(accounts, day).items(), *_tries(accounts, day).items()]:
         found[key].update(counts)
     return {
-        (account.pk, kind): Balance(day=day, **(EMPTY | found[account.pk, kind]))
+        (account.pk, kind): Balance(kind=kind, day=day, **(EMPTY | found[account.pk, kind]))
         for account in accounts
         for kind in Kind.values
     }

@@ -23,8 +23,10 @@ TRIES_A_SLOT, TRIES_BESIDES = 3, 5
 
 @dataclass(frozen=True)
 class Balance:
-    """An account's slots of one UTC day: allowed = left + on_hold + used, unless a plan shrank."""
+    """An account's slots of one kind and UTC day: allowed = left + on_hold + used, unless its plan
+    shrank."""
 
+    kind: str
     allowed: int
     used: int
     on_hold: int
@@ -55,11 +57,11 @@ def balance_of(account: Account, kind: str, day: date) -> Balance:
     if not account.pk:
         slots = Allowance.objects.filter(plan=account.plan_id, kind=kind).values_list("slots")
         allowed = (slots.first() or (0,))[0]
-        return Balance(allowed=allowed, used=0, on_hold=0, tries=0, day=day)
+        return Balance(kind=kind, allowed=allowed, used=0, on_hold=0, tries=0, day=day)
     with connection.cursor() as cursor:
         cursor.execute(BALANCE_SQL, _parameters(account, kind, day))
         allowed, used, on_hold, tries = cursor.fetchone()
-    return Balance(allowed=allowed, used=used, on_hold=on_hold, tries=tries, day=day)
+    return Balance(kind=kind, allowed=allowed, used=used, on_hold=on_hold, tries=tries, day=day)
 
 
 def reserve(*, account: Account, kind: str, now: datetime) -> Attempt | Refused:

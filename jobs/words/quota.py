@@ -11,7 +11,7 @@ from jobs.words.wording import day_in_words, duration_in_words
 from quotas import ledger
 from quotas.days import utc_day
 from quotas.ledger import Balance, Refused
-from quotas.models import Account, Attempt
+from quotas.models import Account, Attempt, Kind
 from quotas.states import AttemptState
 
 
@@ -89,7 +89,7 @@ def refusal_in_words(balance: Balance, now: datetime) -> str:
     elif balance.allowed:
         says = _("You have used all %(allowed)s of today's slots.") % {"allowed": balance.allowed}
     else:
-        return _("Your plan includes no pictures.")
+        return _("Your plan includes no %(kind)s.") % {"kind": Kind(balance.kind).label}
     return f"{says} {renewal}"
 
 

@@ -64,7 +64,7 @@ def test_every_filter_is_a_page_without_a_script(visit):
     for name, word in {
         "Ready": "Ready",
         "In progress": "Generating",
-        "Without a picture": "Failed",
+        "Without a result": "Failed",
     }.items():
         page.get_by_role("link", name=name, exact=True).click()
         expect(page.get_by_role("link", name=name, exact=True)).to_have_attribute(

@@ -18,13 +18,13 @@ COUNT = st.integers(0, 1000)
 
 @given(allowed=COUNT, used=COUNT, on_hold=COUNT)
 def test_left_is_the_rest_and_never_below_zero(allowed, used, on_hold):
-    balance = Balance(allowed=allowed, used=used, on_hold=on_hold, tries=0, day=date(2026, 3, 14))
+    balance = Balance("image", allowed, used, on_hold, tries=0, day=date(2026, 3, 14))
     assert balance.left >= 0
     assert balance.left == allowed - used - on_hold or used + on_hold > allowed
 
 
 def test_day_renews_at_the_next_utc_midnight():
-    balance = Balance(allowed=1, used=0, on_hold=0, tries=0, day=date(2026, 12, 31))
+    balance = Balance(kind="image", allowed=1, used=0, on_hold=0, tries=0, day=date(2026, 12, 31))
     assert balance.renews_at == datetime(2027, 1, 1, tzinfo=UTC)
 
 
@@ -42,7 +42,7 @@ def mixed_day(write_attempts, account, day, now):
 @pytest.mark.usefixtures("mixed_day")
 def test_balance_counts_each_state_once(account, day):
     balance = balance_of(account, "image", day)
-    assert balance == Balance(allowed=12, used=2, on_hold=3, tries=8, day=day)
+    assert balance == Balance(kind="image", allowed=12, used=2, on_hold=3, tries=8, day=day)
     assert (balance.left, balance.most_tries) == (7, 41)
 
 

@@ -22,7 +22,7 @@ FILTERS = {
     "all": (_("All"), ENDS),
     "ready": (_("Ready"), frozenset({JobState.READY})),
     "open": (_("In progress"), frozenset()),
-    "failed": (_("Without a picture"), ENDS - {JobState.READY}),
+    "failed": (_("Without a result"), ENDS - {JobState.READY}),
 }
 
 

@@ -15,6 +15,7 @@ from jobs.live import rendering
 from jobs.notifications import notices
 from jobs.ops import audit, housekeeping, smoke
 from jobs.people import deletion, removal
+from jobs.words.quota import quota_of
 from quotas.models import Allowance
 from tests import rows
 from tests.jobs.kinds import trio
@@ -79,6 +80,11 @@ def test_its_own_form_is_shown_again_with_what_was_typed_when_it_is_limited(ana_
     answer = ana_client.post("/trios/new", {"note": "My note"})
     assert answer.status_code == 429
     assert 'value="My note"' in answer.content.decode()
+
+
+def test_a_plan_without_slots_of_its_kind_names_the_kind(account):
+    Allowance.objects.filter(plan=account.plan, kind=trio.KIND).delete()
+    assert quota_of(account, trio.KIND).refusal == "Your plan includes no contracts."
 
 
 def test_its_stream_renders_the_same_panel(job):
