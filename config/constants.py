@@ -6,7 +6,7 @@ They are settings without a variable in the environment. Tests that run whole si
 
 from datetime import timedelta
 
-# A worker without a heartbeat keeps its work this long; one that surely died here, not at all.
+# A worker without a heartbeat keeps its work this long; one known to be dead loses it at once.
 LEASE_LASTS = timedelta(seconds=30)
 # Pause between two rounds of the ticker, and how long one ticker keeps the duty.
 TICK_EVERY = 0.25

@@ -60,5 +60,7 @@ def read_or_make_secret_key(folder: Path) -> str:
         reason = f"DATA_DIR {folder} is not writable: {exc.strerror}"
         raise ImproperlyConfigured(reason) from exc
     if len(key) < SHORTEST_KEY:
-        raise ImproperlyConfigured(f"{path} holds no usable secret key; delete it to get a new one")
+        raise ImproperlyConfigured(
+            f"{path} contains no usable secret key; delete the file to get a new one"
+        )
     return key

@@ -112,7 +112,9 @@ def _database() -> dict:
     except ValueError as exc:
         raise ImproperlyConfigured(f"DATABASE_URL cannot be read: {type(exc).__name__}") from None
     if database["NAME"] in ("", ":memory:"):
-        raise ImproperlyConfigured("DATABASE_URL names no database that several processes share")
+        raise ImproperlyConfigured(
+            "DATABASE_URL must name a database that several processes can share"
+        )
     database["HOST"] = env.to_ascii_host("DATABASE_URL", database["HOST"])
     if database["ENGINE"].endswith("sqlite3"):
         # A command may be run in any folder.

@@ -281,9 +281,9 @@ def _alert_staff(change: GateChange | None, now: datetime) -> None:
 
 @transaction.atomic
 def stop_waiting(job_id: uuid.UUID, now: datetime) -> bool:
-    """Note that its owner no longer waits: the call goes on and may cost, its slot stays on hold
-    until it ends. Only a request that surely was not executed is not sent again. True again for a
-    repeated request; False for a job that is not on its way."""
+    """Note that its owner no longer waits. The call continues and may cost money, and its slot
+    stays on hold until it ends; a rejected request is not sent again. True again for a repeated
+    request. False for a job that has not been sent."""
     sent = Job.objects.select_for_update().filter(pk=job_id, state__in=SENT)
     if sent.filter(unwanted_at=None).update(unwanted_at=now):
         transitions.record_event(job_id, event=EventName.UNWANTED, now=now)

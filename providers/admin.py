@@ -69,7 +69,7 @@ class CallAdmin(ReadOnlyAdmin):
     most_rows_are = CallState.SUCCEEDED
     ordering = ("-id",)
     search_fields = ("work",)
-    search_help_text = _("A work, the job's id in it, or the provider's id")
+    search_help_text = _("A work, the job id in it, or a provider id")
 
     class Media:
         css = {"all": ["admin.css"]}
@@ -119,7 +119,7 @@ MONEY = {
 
 
 def _money_column(name: str, title: "StrPromise", spends: dict[str, dict[str, Spend]]):
-    """Of whole providers; each currency by itself, since they are never added together."""
+    """By provider and currency, since currencies are never added together."""
 
     @admin.display(description=title)
     def shown(gate: Gate) -> str:

@@ -5,7 +5,7 @@
     poll         -> Report | NoAnswer; `run_queries.poll_run` makes Polled of it
     runs_between -> Listing | NoAnswer
 
-Rejected: surely not executed. Failed: confirmed by the provider, with what it cost. Unknown: it
+Rejected: not executed. Failed: confirmed by the provider, with what it cost. Unknown: it
 may have run and been billed, so nothing is tried again. NoAnswer: this poll proves nothing.
 NoOutput: complete, but nothing is listed yet; the run is polled again for a while.
 """

@@ -1,4 +1,4 @@
-"""What became of a submit after its answer was lost, by the provider's own list of runs.
+"""Finds the outcome of a submit whose answer was lost, in the provider's own list of runs.
 
     listing, call -> Found         exactly one run and exactly one call that it can be of
                      NotExecuted   no run, in a whole list, requested late enough
@@ -39,7 +39,7 @@ wrong, and the list's time of a run may be that of its end."""
 A_DAY = timedelta(days=1)
 """No submit lasts so long: further back no call is read."""
 
-# What surely never arrived, or was refused by a 4xx that proves it (`providers.wire.classify`).
+# What never arrived, or was refused by a 4xx that proves it (`providers.wire.classify`).
 NEVER_RAN = Q(
     state=CallState.REJECTED,
     rule__in=(Rule.NEVER_CONNECTED, Rule.SEND_WINDOW_MISSED, Rule.TOO_MANY, Rule.REFUSED),

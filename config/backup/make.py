@@ -51,7 +51,7 @@ def _open_folder(path: Path) -> Path:
     folder = path.resolve()
     for kept in (settings.DATA_DIR, settings.MEDIA_ROOT):
         if folder.is_relative_to(Path(kept).resolve()):
-            raise Failed(f"{folder} lies in DATA_DIR: a backup belongs elsewhere")
+            raise Failed(f"{folder} is inside DATA_DIR; choose a folder outside it")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):

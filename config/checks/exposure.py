@@ -74,7 +74,7 @@ def check_spending(**kwargs: object) -> list[CheckMessage]:
     return [
         Warning(
             f"{costs} a picture, but {setting_name(provider, 'DAILY_CAP')} is not set.",
-            hint="Without a cap nothing bounds what a day may cost.",
+            hint="Without a cap, there is no limit on what a day may cost.",
             id=_id("W006"),
         )
         for provider, costs in uncapped.items()
@@ -88,7 +88,7 @@ def check_host(**kwargs: object) -> list[CheckMessage]:
     return [
         Warning(
             "HOST is every address of this machine, but PUBLIC_URL is not set.",
-            hint="The site answers to localhost alone: set PUBLIC_URL to the address people use.",
+            hint="The site answers only to localhost. Set PUBLIC_URL to the address people use.",
             id=_id("W007"),
         )
     ]

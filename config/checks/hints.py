@@ -19,7 +19,7 @@ SETUP, STAFF = "setup", "staff"
 def check_models(**kwargs: object) -> list[CheckMessage]:
     if registry.offers():
         return []
-    says = _("No model is offered: name one in IMAGE_MODELS and restart the site.")
+    says = _("No model is available. Name one in IMAGE_MODELS and restart the site.")
     return [Error(says, id="counterfoil.E006")]
 
 

@@ -22,7 +22,7 @@ def check_timing(**kwargs: object) -> list[CheckMessage]:
             found.append(
                 Error(
                     f"{name} must not be shorter than CALL_DEADLINE.",
-                    hint="A call would be given up before it counts as in doubt.",
+                    hint="Calls would be given up before they count as in doubt.",
                     id="counterfoil.E002",
                 )
             )
@@ -48,7 +48,7 @@ def check_database(**kwargs: object) -> list[CheckMessage]:
 def check_stored_text(
     databases: Collection[str] | None = None, **kwargs: object
 ) -> list[CheckMessage]:
-    """Runs with `migrate` and `check --database default`; `up` refuses by itself."""
+    """Runs with `migrate` and `check --database default`; `up` has its own check."""
     if DEFAULT_DB_ALIAS not in (databases or ()):
         return []
     return [Error(f"DATABASE_URL: {fault}", id="counterfoil.E013") for fault in find_faults()]
@@ -113,7 +113,7 @@ def check_caps(**kwargs: object) -> list[CheckMessage]:
             found.append(
                 Error(
                     f"{_cap(offer)} has no price in {currency} for {offer}.",
-                    hint=f"Add {offer}=... {currency} to IMAGE_PRICES, or take the cap away.",
+                    hint=f"Add {offer}=... {currency} to IMAGE_PRICES, or remove the cap.",
                     id="counterfoil.E010",
                 )
             )
@@ -121,7 +121,7 @@ def check_caps(**kwargs: object) -> list[CheckMessage]:
             found.append(
                 Error(
                     f"{_cap(offer)} is below the price of one {offer}.",
-                    hint="Nothing could ever be sent there.",
+                    hint="No request could ever be sent there.",
                     id="counterfoil.E011",
                 )
             )
@@ -141,7 +141,7 @@ def check_currencies(**kwargs: object) -> list[CheckMessage]:
             found.append(
                 Error(
                     f"IMAGE_PRICES has {pair} in {priced_in}, but {provider} bills in {bills_in}.",
-                    hint="Costs would be noted in the wrong currency.",
+                    hint="Costs would be recorded in the wrong currency.",
                     id="counterfoil.E012",
                 )
             )

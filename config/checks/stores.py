@@ -41,7 +41,7 @@ def check_mail(**kwargs: object) -> list[CheckMessage]:
     return [
         Error(
             "EMAIL_USER and EMAIL_PASSWORD go together.",
-            hint="With one of them alone mail is sent without signing in.",
+            hint="With only one of them, mail is sent without signing in.",
             id="counterfoil.E017",
         )
     ]

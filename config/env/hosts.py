@@ -54,12 +54,12 @@ def bracketed(host: str) -> str:
 def parse_url(text: str, *, inner: bool = False) -> Address:
     """`inner`: only we connect to it, so that its name may have underscores."""
     if not text.isprintable() or " " in text or "\\" in text:
-        raise ValueError("it holds a space, a backslash or a control character")
+        raise ValueError("it contains a space, a backslash or a control character")
     parts = urlsplit(text)
     userinfo, at, rest = parts.netloc.rpartition("@")
     host, port = _split_port(rest)
     if parts.fragment:
-        raise ValueError("nothing after a # is ever sent")
+        raise ValueError("the part after # is never sent to a server")
     return Address(
         scheme=parts.scheme,
         userinfo=userinfo + at,
@@ -104,7 +104,7 @@ def _split_port(netloc: str) -> tuple[str, int | None]:
 
 def _canonical_ipv6(text: str) -> str:
     if "%" in text:
-        raise ValueError("an IPv6 address with a zone is known on this machine alone")
+        raise ValueError("an IPv6 address with a zone works only on this machine")
     address = IPv6Address(text)
     mapped = address.ipv4_mapped
     # Python writes the last part of a mapped address in one way or the other, by its version.

@@ -57,7 +57,7 @@ def read_str(name: str, default: str = "", help: str | Help = "") -> str:
 def _checked(name: str, value: str) -> str:
     """Such a character is pasted by accident and is invisible."""
     if not value.isprintable():
-        raise ImproperlyConfigured(f"{name} holds a line break or an invisible character")
+        raise ImproperlyConfigured(f"{name} contains a line break or an invisible character")
     return value
 
 

@@ -261,7 +261,8 @@ def take_over_older_state() -> None:
         return
     if heartbeats.ticker_is_beating():
         raise CannotStart(
-            "DATABASE_URL: an older state was put back while a site runs on it: stop it"
+            "DATABASE_URL: the database was put back to an older state while a site is running on"
+            " it; stop that site first"
         )
     cancelled = restores.take_over(backup_made_at=None, now=timezone.now())
     forget_newest_call()

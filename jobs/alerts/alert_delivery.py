@@ -174,7 +174,7 @@ def _address() -> str:
 
 
 def _facts(alert: Alert) -> dict[str, object]:
-    """`text` is what chat rooms show; `id` tells one that came twice after all."""
+    """Chat rooms show `text`; `id` identifies an alert that is delivered twice."""
     return {
         "id": alert.pk,
         "text": ". ".join(filter(None, [_title(alert), alert.words])),

@@ -1,4 +1,4 @@
-"""Much work in small transactions, each of which may be the last before the process dies."""
+"""Runs large work in small transactions, so that a killed process loses only the last one."""
 
 import time
 from collections.abc import Callable

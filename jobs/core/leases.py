@@ -126,7 +126,7 @@ def finish_all(job_id: uuid.UUID, now: datetime) -> None:
 
 
 def wait(stage: Stage, *, since: datetime, due_at: datetime) -> None:
-    """Its work keeps its place until then, whoever holds the stage; the starts it had are
+    """Its work keeps its place until then, with any holder of the stage; its starts stay
     forgotten."""
     waits = {"waiting_since": since, "due_at": due_at}
     Stage.objects.filter(pk=stage.pk).update(**FREE, **waits, tries=0)
@@ -190,7 +190,7 @@ def take_duty(
     *,
     longest: timedelta = timedelta(),
 ) -> bool:
-    """Hold a process-wide duty for `lasts` more; at once when its holder here is surely dead.
+    """Hold a process-wide duty for `lasts` more; at once if its holder here is known to be dead.
 
     `longest` is how long others may hold it, where that is more.
     """

@@ -208,7 +208,7 @@ class Stage(models.Model):
 
 
 class Event(models.Model):
-    """One line of a job's history, written in the transaction of the change it tells."""
+    """One line of a job's history, written in the transaction of the change it describes."""
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="events")
     name = models.CharField(_("what"), max_length=30, choices=EventName.choices)
@@ -225,7 +225,7 @@ class Event(models.Model):
 
 
 class Picture(models.Model):
-    """A picture that was delivered; its file lies in the media folder and goes out by a view."""
+    """A delivered picture. Its file is in the media folder and is served by a view."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="pictures")

@@ -1,7 +1,7 @@
 """States of a job, and what may follow what.
 
     queued ──> running ──> ready <── (a late result) ── failed, cancelled, not_confirmed
-      │ <──────── │ ^      back to the queue: a 429, or surely not sent in time
+      │ <──────── │ ^      back to the queue: a 429, or not sent in time
       │           v │
       │        in_doubt ──> ready, failed, not_confirmed, queued
       ├──> cancelled

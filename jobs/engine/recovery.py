@@ -101,7 +101,7 @@ def _follow_alone(call: Call, listing: RunList) -> None:
     except DatabaseError:
         raise
     except Exception:
-        log.exception("What became of call %s could not be decided", call.pk)
+        log.exception("Could not decide the outcome of call %s", call.pk)
 
 
 def _ask(search: Search) -> list[RunList]:

@@ -47,7 +47,7 @@ class NotAllowed(Exception):
 
 
 def run(lease: StageLease, kind: Kind, step: Sends) -> None:
-    """Send once, or look at what became of the call that was sent."""
+    """Send once, or follow up the call that was sent."""
     assert lease.stage.work, "a stage that sends has a work"
     call = calls.find_live_call(lease.stage.work)
     if call is None:

@@ -45,7 +45,7 @@ def ask(provider: str, reference: str, model: str) -> ConfirmedRun | NoAnswer:
 
 
 def follow(call: Call, found: ConfirmedRun, now: datetime) -> None:
-    """The id is recorded first, unless it belongs to another call; then what became of the run."""
+    """Record the id first, unless it belongs to another call, and then the state of the run."""
     recorded = incoming.apply(call, Accepted(found.reference), now)
     is_ours = recorded.call.reference == found.reference
     if is_ours and isinstance(found.answer, Done | Failed):

@@ -28,7 +28,7 @@ LOOK_EVERY = 1.0
 WITHIN_MS = 2000
 WHOLE = "whole"
 """In the answer only if the database is malformed."""
-MALFORMED = _("The database is malformed: stop the site and restore a backup.")
+MALFORMED = _("The database is damaged. Stop the site and restore a backup.")
 
 _migrated = threading.Event()
 
@@ -138,17 +138,27 @@ def _is_migrated() -> bool:
 
 NEEDS = (
     Need("database", _answers, _("The database does not answer.")),
-    Need("writes", _takes_writes, _("The database takes no writes, so nothing can be ordered.")),
+    Need(
+        "writes",
+        _takes_writes,
+        _("The database accepts no writes, so no picture can be requested."),
+    ),
     Need("migrations", _is_migrated, _("The database is not migrated.")),
     Need(
         "storage",
         storing.has_room_for_largest,
-        _("DATA_DIR has no room for pictures, or is not writable."),
+        _("DATA_DIR is full or not writable, so pictures cannot be saved."),
         asks_database=False,
     ),
-    Need("ticker", lambda: heartbeats.ticker_is_alive(timezone.now()), _("The ticker is silent.")),
     Need(
-        "workers", lambda: heartbeats.cluster_is_alive(timezone.now()), _("The workers are silent.")
+        "ticker",
+        lambda: heartbeats.ticker_is_alive(timezone.now()),
+        _("The ticker is not responding."),
+    ),
+    Need(
+        "workers",
+        lambda: heartbeats.cluster_is_alive(timezone.now()),
+        _("The workers are not responding."),
     ),
 )
 readiness = Readiness()

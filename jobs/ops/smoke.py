@@ -4,7 +4,7 @@
     conclude ──> the job has ended, or the time is over ──> its verdict, once, by compare-and-set
 
 It costs what such a job costs, counts in the day of `operator` and in the provider's cap. A
-provider has one running test at a time, whoever asks for it.
+provider has one running test at a time, by whichever process.
 """
 
 import logging

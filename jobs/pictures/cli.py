@@ -58,7 +58,7 @@ def _checked(options: dict[str, Any], form_key: str) -> PictureOrder:
     if model not in known:
         raise NotOrdered("input", f"--model is one of {', '.join(known)}")
     if fault and not is_sandbox(parse_offer(model).provider):
-        raise NotOrdered("input", f"--fault works with the sandbox alone, not with {model}")
+        raise NotOrdered("input", f"--fault works only with the sandbox, not with {model}")
     fields = {name: options[name] for name in ("prompt", "aspect_ratio", "fault")}
     form = PictureForm({**fields, "model": model, "form_key": form_key})
     if not form.is_valid():

@@ -172,7 +172,7 @@ def deliver_kept(call: Call, picture: Picture, now: datetime) -> bool:
 @transaction.atomic
 def hold_unread(lease: StageLease, now: datetime, *, due_at: datetime) -> bool:
     """Made, and we cannot read it: in doubt for staff, and fetched again now and then. A job with
-    another call on its way goes on."""
+    another call in progress continues."""
     job = Job.objects.select_for_update().get(pk=lease.stage.job_id)
     if not leases.release(lease, due_at=due_at):
         return False

@@ -35,7 +35,7 @@ class PictureOrder:
 
 
 class NotRetried(Exception):
-    """The earlier job goes on, or has its picture: another try might pay for it twice."""
+    """The earlier job is still running or has its picture, so another try might pay twice."""
 
     def __init__(self, earlier: Job) -> None:
         super().__init__(str(earlier))

@@ -16,7 +16,7 @@ from jobs.pictures import media, thumbnails
 
 
 def delete_result(job_id: uuid.UUID, now: datetime) -> bool:
-    """The person's wish about a ready job. True again for the same wish."""
+    """The owner's action on a ready job. True again for a repeated action."""
     return _forget(job_id, now, event=EventName.DELETED)
 
 

@@ -1,6 +1,6 @@
 """Files of results on the disk: whole or not at all, and room for them before they are fetched.
 
-The try is the real thing: a draft of the needed size is written and synced. Free space by itself
+The test is realistic: it writes and syncs a draft of the needed size. Free space alone
 does not cover inodes, quotas, permissions and a read-only file system.
 """
 

@@ -117,7 +117,7 @@ class JobAdmin(WithActions, ReadOnlyAdmin):
     narrowest_first = ("q", "aside", "state__exact")
     most_rows_are = JobState.READY
     ordering = ("-created_at",)
-    search_help_text = _("A job's id or how it begins, or an account's number")
+    search_help_text = _("A job id or the start of one, or an account number")
     search_fields = ("id",)
     fields = ("id", "kind", "state", "reason", "version", "account_id", "attempt_id", "prompt",
               "params", "try_number", "earlier_try", "created_at", "changed_at", "ended_at",
@@ -199,7 +199,7 @@ class GrantForm(forms.ModelForm):
         if account and account.closed_at:
             self.add_error("account", _("This account is closed and can use no slots."))
         if day and day < utc_day(timezone.now()):
-            self.add_error("day", _("This day is over: nothing is reserved on it."))
+            self.add_error("day", _("This day is over, so a grant for it has no effect."))
         return said
 
 

@@ -19,7 +19,7 @@ WHY: dict[str, "StrPromise"] = {
     "cancelled": _("cancelled by the provider"),
     "config": _("model or address not known to the provider"),
     "content": _("prompt refused"),
-    "deadline": _("outcome never learned"),
+    "deadline": _("outcome never found out"),
     "input": _("request refused"),
     "no_output": _("finished without a result"),
     "provider": _("provider error"),

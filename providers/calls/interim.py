@@ -21,7 +21,7 @@ def note_no_output(call: Call, now: datetime) -> bool:
 
 def note_cost(call: Call, cost: Decimal | None) -> None:
     """Record the cost in a later or an interim answer. No answer lowers it. For a call that was
-    surely not executed, only its end sets a cost."""
+    known not to have been executed, only its end sets a cost."""
     if cost is None:
         return
     is_billed = Q(state__in=[*LIVE, CallState.SUCCEEDED]) | Q(late_outcome=CallState.SUCCEEDED)

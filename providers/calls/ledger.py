@@ -107,7 +107,7 @@ def find_live_call(work: str) -> Call | None:
 
 
 def record(*, call_id: int, news: Outcome, now: datetime) -> Recorded:
-    """Write down what became of a call. The same news twice changes nothing."""
+    """Record the outcome of a call. The same outcome twice changes nothing."""
     news = _by_early_word(call_id, news)
     provider = Call.objects.values_list("provider", flat=True).get(pk=call_id)
     state, columns = _columns_of(news, provider, now)

@@ -225,7 +225,7 @@ class CallResult(models.Model):
 class Gate(models.Model):
     """A provider's gate, or that of one of its models; the provider's own row is the lock.
 
-    Open while one of the two times lies ahead, half-open once it is over (`gates`).
+    Open while one of the two times is in the future, half-open once it is over (`gates`).
     """
 
     provider = models.CharField(_("provider"), max_length=40)

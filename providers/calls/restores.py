@@ -17,7 +17,7 @@ def last_restore_at() -> datetime | None:
 
 
 def is_before_restore(call: Call) -> bool:
-    """What became of it after the backup was made is not known: it may have been sent elsewhere.
+    """We do not know what happened to it after the backup: it may have been sent elsewhere.
     Compared by the row's number, since another machine's clock may be behind."""
     return Restore.objects.filter(last_call__gte=call.pk).exists()
 

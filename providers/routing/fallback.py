@@ -2,7 +2,7 @@
 
 | the call                    | the rule that allows it                                  |
 |-----------------------------|----------------------------------------------------------|
-| rejected                    | the classifier's rule that called it surely not executed |
+| rejected                    | the classifier's rule that proved it was not executed   |
 | failed, and it cost nothing | `failed_for_nothing`                                     |
 | failed, billed or not said  | `failed_billed`, only under FALLBACK_AFTER_BILLED        |
 | anything else               | none: it may have been billed, or may be billed yet      |

@@ -1,6 +1,6 @@
 """The sandbox's webhooks: signed in the way of one provider or another, late, doubled or forged.
 
-They go to this machine only, from a few threads with time-outs. What waits to be sent lies in
+They go to this machine only, from a few threads with time-outs. What waits to be sent is in
 memory: a restart forgets it, as a provider may lose a webhook.
 """
 

@@ -100,7 +100,7 @@ def test_readyz_says_that_nothing_can_be_ordered_and_recovers_by_itself(web, ser
 
 def writes(web: Web) -> bool:
     answer = requests.get(f"http://127.0.0.1:{web.port}/readyz", timeout=20).json()
-    said = "The database takes no writes, so nothing can be ordered."
+    said = "The database accepts no writes, so no picture can be requested."
     assert answer["database"]
     assert answer["writes"] != (said in answer["missing"])
     return answer["writes"]

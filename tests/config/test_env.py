@@ -249,7 +249,7 @@ def test_an_empty_file_of_a_secret_is_refused(monkeypatch, tmp_path, content):
 @pytest.mark.parametrize("value", ["a\u200bb", "a\u00a0b", "a\nb", "\ufeffa", "\udcff"])
 def test_a_character_that_nobody_sees_is_refused(monkeypatch, value):
     monkeypatch.setenv("EMAIL_USER", value)
-    with pytest.raises(ImproperlyConfigured, match="EMAIL_USER holds"):
+    with pytest.raises(ImproperlyConfigured, match="EMAIL_USER contains"):
         env.read_str("EMAIL_USER")
 
 

@@ -80,12 +80,12 @@ def test_what_can_be_done_about_it_is_one_step_away(visit):
 def test_board_is_refreshed_only_where_its_reader_wished_so(troubles_of):
     page, complaints = troubles_of
     page.goto(BOARD)
-    page.get_by_role("link", name="Refresh every 15 s").click()
+    page.get_by_role("link", name="Refresh every 15 seconds").click()
     stamp = page.locator("#_board > p").first.inner_text()
     expect(page.locator("#_board > p").first).not_to_have_text(stamp)
     assert complaints == []
     page.get_by_role("link", name="Stop refreshing").click()
-    expect(page.get_by_role("link", name="Refresh every 15 s")).to_be_visible()
+    expect(page.get_by_role("link", name="Refresh every 15 seconds")).to_be_visible()
 
 
 def test_a_refresh_that_fails_says_so_and_leaves_the_board(visit):

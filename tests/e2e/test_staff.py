@@ -137,7 +137,7 @@ def test_the_slot_goes_back_and_the_picture_comes_all_the_same(site, page, staff
 
     open_call(desk, job)
     found = {"The provider's id": run_of(site, job)}
-    decide(desk, "Attach the provider's id", "Ask the provider", **found)
+    decide(desk, "Attach a provider id", "Ask the provider", **found)
     attach_seen(desk)
     come_back_until(site, page, "Ready")
     expect(page.locator("main")).to_contain_text("this picture used none")
@@ -155,8 +155,8 @@ def test_a_lost_call_is_given_its_id(site, page, someone, staff, troubles, scrip
     job = job_of(page)
     open_call(desk, job)
     found = {"The provider's id": run_of(site, job_of(other))}
-    decide(desk, "Attach the provider's id", "Ask the provider", **found)
-    expect(desk.locator(".errornote")).to_contain_text("This id is that of another call: number")
+    decide(desk, "Attach a provider id", "Ask the provider", **found)
+    expect(desk.locator(".errornote")).to_contain_text("This id belongs to another call: number")
     expect(desk.get_by_label("Reason:")).to_have_value(REASON)
     expect_state(page, "Confirming")
     confirm(desk, "Ask the provider", **{"The provider's id": "gen_of_nobody"})
@@ -233,7 +233,7 @@ def test_what_the_provider_says_of_an_id_breaks_no_rule(site, page, staff):
     desk.context.add_init_script(path=need_axe())
     open_call(desk, job_of(page))
     found = {"The provider's id": run_of(site, job_of(page))}
-    decide(desk, "Attach the provider's id", "Ask the provider", **found)
+    decide(desk, "Attach a provider id", "Ask the provider", **found)
     expect(desk.get_by_role("heading", name="What the provider says about this id")).to_be_visible()
     assert faults_in_all_looks(desk) == []
     assert not is_too_wide(desk)
@@ -288,7 +288,7 @@ def test_two_staff_at_once_give_one_slot_back_once(page, staff, troubles):
     confirm(first, "Give the slot back")
     expect_told(first, "The slot was given back.")
     confirm(second, "Give the slot back")
-    expect(second.locator(".errornote")).to_have_text("The slot had been given back already.")
+    expect(second.locator(".errornote")).to_have_text("This slot has already been given back.")
     expect_quota(page, "3 of 3 slots left today")
     assert all("409" in trouble for trouble in troubles)
     troubles.clear()
@@ -299,7 +299,7 @@ def test_what_the_state_forbids_has_no_form(page, staff):
     expect_state(page, "Ready")
     desk = staff()
     open_call(desk, job_of(page))
-    for what in ("Give the slot back", "Attach the provider's id"):
+    for what in ("Give the slot back", "Attach a provider id"):
         expect(desk.get_by_role("link", name=what)).not_to_be_attached()
     desk.goto(desk.url.replace("/change/", "/give-back/"))
     expect(desk.locator(".errornote")).to_have_text("The outcome of this call is known: succeeded.")

@@ -64,7 +64,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def close_if_health_check_failed(self) -> None:
         """Runs before each statement. Replaces a dead session outside a transaction, so a thread
-        that keeps its connection recovers by itself."""
+        that keeps its connection recovers without help."""
         in_autocommit = self.autocommit and not self.in_atomic_block
         if self.connection is not None and in_autocommit and self._is_over():
             self.close()

@@ -15,7 +15,7 @@ from jobs.core.outages import describe
 
 
 class Command(BaseCommand):
-    help = "Write a backup into a new or empty folder. May run while the site runs."
+    help = "Write a backup to a new or empty folder. Safe while the site is running."
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -32,8 +32,10 @@ class Command(BaseCommand):
             raise CommandError(f"backup: the database {describe(exc)}") from exc
         if connection.vendor != "sqlite":
             self.stdout.write(
-                "the database is not in it: pg_dump writes it, before this (docs/operations.md)"
+                "the backup does not include the database: use pg_dump (see docs/operations.md)"
             )
         if made.secret_key == FROM_ENVIRONMENT:
-            self.stdout.write("SECRET_KEY is not in it: the setting holds it, so keep that as well")
-        self.stdout.write(f"backup: {options['path']} is whole")
+            self.stdout.write(
+                "the backup does not include SECRET_KEY, which is a setting: keep a copy of it too"
+            )
+        self.stdout.write(f"backup: {options['path']} is complete")

@@ -9,7 +9,7 @@ from config.supervisor import tether
 
 
 class Command(BaseCommand):
-    help = "Run the workers. Ends on SIGTERM when the tasks at hand are done."
+    help = "Run the workers. SIGTERM stops them once their current tasks are done."
     requires_system_checks = []
 
     def handle(self, *args: object, **options: object) -> None:

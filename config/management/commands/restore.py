@@ -13,8 +13,8 @@ from config.backup.restore import Options, restore_backup
 
 class Command(BaseCommand):
     help = (
-        "Verify a backup and put it in place: what was queued in it is cancelled, and files that no"
-        " row names are kept."
+        "Verify a backup and restore it. Queued jobs in it are cancelled, and files that no row"
+        " names are kept."
     )
     requires_system_checks = []
 
@@ -23,12 +23,12 @@ class Command(BaseCommand):
         parser.add_argument(
             "--replace",
             action="store_true",
-            help="there is a database already: keep it aside under another name",
+            help="if a database exists already, keep it under another name",
         )
         parser.add_argument(
             "--database-restored",
             action="store_true",
-            help="on PostgreSQL, after pg_restore: do the rest",
+            help="PostgreSQL: complete the restore after pg_restore",
         )
 
     def handle(self, **options: Any) -> None:

@@ -21,7 +21,7 @@ CLUSTER_START = 5.0
 
 
 class Command(BaseCommand):
-    help = "Start the whole site. Ctrl-C or SIGTERM ends all of it."
+    help = "Start the whole site. Ctrl-C or SIGTERM stops all of it."
     requires_system_checks = []
 
     def handle(self, *args: object, **options: object) -> None:

@@ -15,12 +15,15 @@ from jobs.ops import audit
 
 
 class Command(BaseCommand):
-    help = "Check the invariants over the whole database; exits 1 naming each violation."
+    help = (
+        "Check the invariants over the whole database. Names each violation, and exits 1 if there"
+        " is any."
+    )
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON object")
-        parser.add_argument("--deep", action="store_true", help="read every picture's file")
+        parser.add_argument("--deep", action="store_true", help="also read every picture file")
 
     def handle(self, **options: bool) -> None:
         self._refuse_another_wal()

@@ -12,27 +12,29 @@ from jobs.people.deletion import Decider
 
 
 class Command(BaseCommand):
-    help = "Delete a user and remove their prompts, pictures and texts; ledgers keep their numbers."
+    help = "Delete a user with their prompts, pictures and texts. The ledgers keep their figures."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("name", help="the user's name")
+        parser.add_argument("name", help="username")
         parser.add_argument(
-            "--yes", action="store_true", help="do it; otherwise only print what would be removed"
+            "--yes",
+            action="store_true",
+            help="delete; without this option, only print what would be removed",
         )
         parser.add_argument(
-            "--keep", action="store_true", help="delete the user alone, remove nothing else"
+            "--keep", action="store_true", help="delete only the user and keep their content"
         )
 
     def handle(self, **options: Any) -> None:
         user = User.objects.filter(username=options["name"]).first()
         if user is None:
-            raise CommandError("there is no user of this name")
+            raise CommandError("there is no user with this name")
         had = deletion.belongings_of([user])
         self._say("Can be removed:", deletion_texts.what_can_go(had))
-        self._say("Stays for good, without a name:", deletion_texts.what_stays(had))
+        self._say("Kept permanently, without a name:", deletion_texts.what_stays(had))
         self._say("On its way:", deletion_texts.what_happens(had))
         if not options["yes"]:
-            self.stdout.write("Nothing was changed. With --yes it is done.")
+            self.stdout.write("Nothing was changed. To delete, run the command again with --yes.")
             return
         decider = Decider(None, "manage.py forget", "on the command line")
         deletion.delete_person(user, decider, timezone.now(), remove=not options["keep"])

@@ -41,12 +41,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("prompt", metavar="PROMPT")
-        parser.add_argument("--account", default=accounts.OPERATOR, help="made on first use")
-        parser.add_argument("--plan", default="", help="becomes the account's plan")
-        parser.add_argument("--model", default="", help="provider:model; else the site's first")
+        parser.add_argument("--account", default=accounts.OPERATOR, help="created on first use")
+        parser.add_argument("--plan", default="", help="set the account's plan")
+        parser.add_argument(
+            "--model", default="", help="provider:model (default: the site's first)"
+        )
         parser.add_argument("--aspect-ratio", default="1:1")
-        parser.add_argument("--fault", default="", help="what the sandbox is to do")
-        parser.add_argument("--wait", action="store_true", help="until the outcome is known")
+        parser.add_argument("--fault", default="", help="the problem that the sandbox simulates")
+        parser.add_argument("--wait", action="store_true", help="wait until the outcome is known")
         parser.add_argument(
             "--timeout", type=_seconds, metavar="SECONDS", help="stop waiting after this long"
         )
@@ -67,7 +69,7 @@ class Command(BaseCommand):
             self._warn("lost the database; the job may or may not have been created")
             sys.exit(NOT_KNOWN)
         except KeyboardInterrupt:
-            self._warn("not waiting any longer; the job goes on")
+            self._warn("stopped waiting; the job continues")
             sys.exit(INTERRUPTED)
 
     def _generate(self, options: dict[str, Any]) -> int:

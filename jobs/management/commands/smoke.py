@@ -23,7 +23,7 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--provider", default="", help="this one alone")
+        parser.add_argument("--provider", default="", help="test only this provider")
         parser.add_argument("--timeout", type=int, default=600, metavar="SECONDS")
 
     def handle(self, **options: Any) -> None:
@@ -36,7 +36,7 @@ class Command(BaseCommand):
     def _begin(self, only: str) -> list[SmokeTest]:
         known = smoke.tested_offers()
         if only and only not in known:
-            raise CommandError(f"--provider is one of {', '.join(known)}")
+            raise CommandError(f"--provider must be one of {', '.join(known)}")
         asked = [tested for name, tested in known.items() if only in ("", name)]
         return [smoke.begin(kind, offer, timezone.now()) for kind, offer in asked]
 

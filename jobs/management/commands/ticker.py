@@ -22,6 +22,8 @@ class Command(BaseCommand):
         try:
             ticker.close()
         except DatabaseError:
-            self.stderr.write("ticker: the database is away; the duty lapses by itself")
-        # A poll in the air is only a question: nothing is lost by not waiting for its answer.
+            self.stderr.write(
+                "ticker: cannot reach the database; the ticker's lease expires on its own"
+            )
+        # A poll changes nothing at the provider, so an unfinished one need not be awaited.
         os._exit(0)

@@ -16,8 +16,12 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--dry-run", action="store_true", help="count it, remove nothing")
-        parser.add_argument("--seconds", type=float, default=300, help="about how long, at most")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="print what would be removed, and remove nothing"
+        )
+        parser.add_argument(
+            "--seconds", type=float, default=300, help="stop after about this many seconds"
+        )
 
     def handle(self, **options: Any) -> None:
         try:

@@ -28,7 +28,7 @@ def live_call_is_looked_at_in_time(now: datetime) -> Iterator[Finding]:
     return each(live.filter(poll_at__gt=Greatest("give_up_at", "answer_by")))
 
 
-@check("A call ended by evidence, but is still looked at, although nobody asked for that.")
+@check("A call ended by evidence, but is still polled without a request by staff.")
 def ended_call_rests(now: datetime) -> Iterator[Finding]:
     """But by a webhook, or by staff."""
     evidence = [CallState.SUCCEEDED, CallState.REJECTED, CallState.FAILED]
@@ -44,7 +44,7 @@ def call_money_is_sane(now: datetime) -> Iterator[Finding]:
     return each(Call.objects.filter(some & Q(currency="") | absurd | Q(cost_estimate__lt=0)))
 
 
-@check("A call was surely not executed, but has a cost.")
+@check("A call is known not to have been executed, but has a cost.")
 def rejected_call_cost_nothing(now: datetime) -> Iterator[Finding]:
     rejected = Call.objects.filter(state=CallState.REJECTED, late_outcome="")
     return each(rejected.exclude(cost=0))

@@ -103,7 +103,7 @@ def _unnamed_results(before: float) -> Iterator[str]:
 def _breach(root: Path, file: str, size: int, sha256: str) -> tuple[str, str]:
     path = (root / file).resolve()
     if not path.is_relative_to(root):
-        return "picture_file_inside", "A picture's file lies outside of the media folder."
+        return "picture_file_inside", "A picture's file is outside the media folder."
     try:
         found = path.stat().st_size
         if found == size and sha256 and _sha256(path) != sha256:

@@ -58,7 +58,7 @@ def lease_has_holder(now: datetime) -> Iterator[Finding]:
     return each(leased.filter(Q(lease_holder="") | Q(done_at__isnull=False)))
 
 
-@check("A stage is leased for so long that no process can have asked for it.")
+@check("A stage is leased for longer than any process asks for.")
 def lease_ends_soon(now: datetime) -> Iterator[Finding]:
     return each(Stage.objects.leased(now + settings.LEASE_LASTS + SLACK))
 
@@ -69,7 +69,7 @@ def stage_is_due_in_time(now: datetime) -> Iterator[Finding]:
     return each(Stage.objects.unfinished().filter(due_at__gt=latest))
 
 
-@check("A duty is taken for so long, or by nobody, that no other process can have it.")
+@check("A duty has no holder, or is taken for so long that no other process can get it.")
 def duty_ends_soon(now: datetime) -> Iterator[Finding]:
     latest = now + settings.TICKER_LEASE_LASTS + SLACK
     return each(Lease.objects.filter(Q(until__gt=latest) | Q(holder="")))

@@ -26,7 +26,7 @@ def seats_within_allowance(now: datetime) -> Iterator[Finding]:
     return together(held, counted.filter(group_seats__gt=F("group_most")))
 
 
-@check("An attempt lies on another day than the UTC day of its reservation.")
+@check("The day of an attempt is not the UTC day of its reservation.")
 def attempt_day_is_utc(now: datetime) -> Iterator[Finding]:
     return each(Attempt.objects.exclude(day=TruncDate("reserved_at", tzinfo=UTC)))
 
@@ -50,14 +50,14 @@ def attempt_is_of_its_job(now: datetime) -> Iterator[Finding]:
     return each(slotted.exclude(own, attempt__kind=F("kind")))
 
 
-@check("A job is left on an account that was closed long ago, where nobody sees it.")
+@check("A job belongs to an account that was closed long ago, where no user can see it.")
 def closed_account_has_no_job(now: datetime) -> Iterator[Finding]:
     """A sign-in that died leaves some; the next one of that user brings them along."""
     moved = Job.objects.filter(account__moved_to__isnull=False)
     return each(moved.filter(account__closed_at__lt=now - SIGN_IN_LASTS))
 
 
-@check("A job goes on, but its slot is no longer on hold.")
+@check("A job is running, but its slot is no longer on hold.")
 def open_job_holds_its_slot(now: datetime) -> Iterator[Finding]:
     return each(_jobs(OPEN, attempt__state__in=[AttemptState.SUCCESS, AttemptState.FAILED]))
 

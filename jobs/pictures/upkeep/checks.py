@@ -17,7 +17,7 @@ CHECKS: list[Check] = []
 of_pictures = partial(check, checks=CHECKS)
 
 
-@of_pictures("A job is ready, but has no picture, and nobody deleted it.")
+@of_pictures("A job is ready, but has no picture, although its user has not deleted it.")
 def ready_job_has_picture(now: datetime) -> Iterator[Finding]:
     pictures = Picture.objects.filter(job=OuterRef("pk"))
     ready = Job.objects.kept().filter(kind="image", state=JobState.READY)

@@ -1,4 +1,4 @@
-"""Attach the provider's id to a call that has none. The provider is asked about the id first and
+"""Attach a provider id to a call that has none. The provider is asked about the id first and
 its answer is shown; the same form sent again attaches it."""
 
 from collections.abc import Sequence
@@ -81,12 +81,12 @@ def why_not(call: Call, job: Job | None) -> str:
 
 def why_not_this_id(call: Call, reference: str) -> str:
     if not can_be_asked_for(reference):
-        return _("This cannot be a provider id.")
+        return _("This is not a valid provider id.")
     same = Call.objects.filter(provider=call.provider, reference=reference)
     other = same.exclude(pk=call.pk).first()
     if other is None:
         return ""
-    return _("This id is that of another call: number %(number)s, for %(work)s.") % {
+    return _("This id belongs to another call: number %(number)s, for %(work)s.") % {
         "number": other.pk,
         "work": other.work,
     }
@@ -167,7 +167,7 @@ def page(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _page_of(call: Call) -> ActionPage:
     return ActionPage(
-        title=_("Attach the provider's id"),
+        title=_("Attach a provider id"),
         yes=_("Ask the provider"),
         known=table_of_calls([call], timezone.now()),
         will=preview_lookup(call),

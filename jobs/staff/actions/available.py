@@ -38,7 +38,7 @@ def _about_call(request: HttpRequest, call: Call) -> Actions:
     if may(give_back.PERMISSION) and not give_back.why_not(call, job, now):
         found.append((_("Give the slot back"), reverse("admin:give_back", args=[call.pk])))
     if may(attach.PERMISSION) and not attach.why_not(call, job):
-        found.append((_("Attach the provider's id"), reverse("admin:attach", args=[call.pk])))
+        found.append((_("Attach a provider id"), reverse("admin:attach", args=[call.pk])))
     may_deliver = may(deliver.PERMISSION) and call.was_made
     if may_deliver and not deliver.why_not(job, list(unread.kept_of(call))):
         found.append((_("Deliver"), reverse("admin:deliver", args=[call.pk])))

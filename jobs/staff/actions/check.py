@@ -82,7 +82,7 @@ def preview(calls: Sequence[Call], able: Sequence[Call]) -> list[str]:
         lines.append(end_stays())
     if len(able) < len(calls):
         left = len(calls) - len(able)
-        lines.append(_("Calls that are left alone: %(count)s.") % {"count": left})
+        lines.append(_("Calls that are not changed: %(count)s.") % {"count": left})
     return lines
 
 

@@ -69,14 +69,14 @@ def why_not(job: Job | None, kept: Sequence[UnreadResult]) -> str:
         return _("The user has deleted the result.")
     is_open = any(result.resolved_at is None for result in kept)
     if not kept or (job.state == JobState.READY and not is_open):
-        return _("No unreadable result of this call is kept.")
+        return _("We have kept no unreadable result of this call.")
     return ""
 
 
 def preview(job: Job | None) -> list[str]:
     lines = [
-        _("The user who ordered the picture gets it."),
-        _("Without another file we deliver the newest one that is kept, if it can be read now."),
+        _("The user who asked for the picture gets it."),
+        _("If you choose no file, we deliver the newest kept one, if we can read it now."),
     ]
     if job and job.attempt and job.attempt.state == AttemptState.PENDING:
         lines.append(_("The slot counts as used."))
@@ -118,7 +118,7 @@ def page(request: HttpRequest, pk: int) -> HttpResponse:
         try:
             storing.store(row.file, picture.content)
         except storing.NoRoom as exc:
-            raise ActionRefused(_("It cannot be stored: %(why)s.") % {"why": exc}) from exc
+            raise ActionRefused(_("We cannot save it: %(why)s.") % {"why": exc}) from exc
         run(call.pk, row, decision, source=source, sha256=row.sha256)
         return _("The picture was delivered.")
 
@@ -145,14 +145,14 @@ def _choose(upload: UploadedFile | None, rows: Sequence[UnreadResult]) -> tuple[
     if upload:
         sent = read_picture(upload.read(), is_all_there_is=True)
         if not isinstance(sent, Fetched):
-            raise ActionRefused(_("This file is not a picture that browsers show."))
+            raise ActionRefused(_("Browsers cannot show this file as a picture."))
         return sent, "upload"
     for row in reversed(rows):
         content = unread.content_of(row) if row.kind == "file" else None
         found = read_picture(content, is_all_there_is=True) if content else None
         if isinstance(found, Fetched):
             return found, f"kept {row.pk}"
-    raise ActionRefused(_("What is kept cannot be read as a picture. Choose another file."))
+    raise ActionRefused(_("We cannot read any kept file as a picture. Choose another file."))
 
 
 def _shown(call: Call, rows: Sequence[UnreadResult]) -> Kept:

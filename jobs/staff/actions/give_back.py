@@ -52,12 +52,15 @@ def preview(call: Call, job: Job | None, now: datetime) -> list[str]:
     if call.state == CallState.SUCCEEDED:
         return [
             *lines,
-            _("The call keeps its cost. We keep what came, and you can deliver it later."),
+            _(
+                "The call keeps its cost. We keep the received files, and you can deliver them"
+                " later."
+            ),
             _("You cannot undo this."),
         ]
     return [
         *lines,
-        _("The call is given up and counts as possibly charged: %(estimate)s.")
+        _("We give up the call. It counts as possibly charged: %(estimate)s.")
         % {"estimate": estimate(call)},
         _("We keep checking it until %(time)s.") % {"time": moment(call.give_up_at)},
         _("If the picture comes, we deliver it without using a slot."),
@@ -102,8 +105,10 @@ def _why_call_is_decided(call: Call, now: datetime) -> str:
         return guards.how_it_ended(call)
     if call.state == CallState.GIVEN_UP:
         if call.rule == Rule.GIVEN_BACK:
-            return _("The slot had been given back already.")
-        return _("The call was given up at the end of its retention. A grant gives another slot.")
+            return _("This slot has already been given back.")
+        return _(
+            "We gave up the call at the end of its retention. To give another slot, add a grant."
+        )
     return guards.being_sent(call, now) if call.state == CallState.SENDING else ""
 
 
@@ -120,5 +125,5 @@ def _slot(job: Job | None, now: datetime) -> str:
     slot = {"slot": attempt.slot, "day": wording.day_in_words(attempt.day)}
     text = _("The attempt for slot %(slot)s of %(day)s ends as failed. This is final.") % slot
     if attempt.day == utc_day(now):
-        return f"{text} " + _("The slot is free at once.")
+        return f"{text} " + _("The slot is given back now.")
     return f"{text} " + _("That day is over. To give a slot for today, add a grant.")

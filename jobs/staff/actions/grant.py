@@ -24,9 +24,7 @@ def run_grant(grant: Grant, decision: Decision) -> None:
         with transaction.atomic():
             grant.save()
     except IntegrityError:
-        raise ActionRefused(
-            _("This form was sent before: its slots are granted already.")
-        ) from None
+        raise ActionRefused(_("This form has already been sent. Its slots are granted.")) from None
     _entry(ActionName.GRANT, grant, decision).save()
 
 
@@ -35,7 +33,7 @@ def run_revoke(grant_id: int, decision: Decision) -> None:
     """Attempts that hold a seat keep it. Only the allowance of the day shrinks."""
     grant = Grant.objects.select_related("account").filter(pk=grant_id).first()
     if grant is None or not Grant.objects.filter(pk=grant_id).delete()[0]:
-        raise ActionRefused(_("The grant had been taken back already."))
+        raise ActionRefused(_("This grant has already been taken back."))
     _entry(ActionName.REVOKE, grant, decision).save()
 
 

@@ -28,18 +28,18 @@ def gates_of(provider: str) -> list[Gate]:
 
 def why_not_paused(gates: Sequence[Gate]) -> str:
     is_paused = any(gate.why == provider_gates.STAFF for gate in gates)
-    return _("It is paused by staff already.") if is_paused else ""
+    return _("Staff have already paused it.") if is_paused else ""
 
 
 def why_not_resumed(gates: Sequence[Gate]) -> str:
     is_paused = any(gate.is_paused for gate in gates)
-    return "" if is_paused else _("Neither it nor a model of it is paused.")
+    return "" if is_paused else _("Neither the provider nor any of its models is paused.")
 
 
 def preview_pause() -> list[str]:
     return [
         _("We send nothing new to this provider until someone resumes it."),
-        _("Requests on their way go on."),
+        _("Requests already sent continue."),
         _(
             "Work that no other provider may do waits. If that takes too long, it fails and its"
             " slot is given back."
@@ -49,8 +49,8 @@ def preview_pause() -> list[str]:
 
 def preview_resume() -> list[str]:
     return [
-        _("Every pause of the provider and of its models ends now."),
-        _("If it still refuses, the next request pauses it again."),
+        _("All pauses of this provider and its models end now."),
+        _("If the provider still refuses, the next request pauses it again."),
     ]
 
 

@@ -3,7 +3,7 @@
     look ──> confirmed: it knows such a run ──> shown with what speaks against it ──> attach
       └────> anything else, or a run that began before the call was sent ──> refused
 
-An id that lies in the provider's history may be a stranger's. So none is attached that the
+An id in the provider's history may belong to another user. So none is attached that the
 provider does not confirm under our key, nor unseen; its answer is followed in the same action.
 """
 
@@ -77,10 +77,10 @@ def why_not(call: Call, seen: ReferenceLookup) -> str:
 def warnings_of(call: Call, seen: ReferenceLookup) -> list[str]:
     """What speaks against it without proof: lists name models and times in their own way."""
     if seen.run is None:
-        return [_("The provider's list of the time of the call does not show it.")]
+        return [_("The provider's list for the time of the call does not show this run.")]
     found = []
     if seen.run.model != call.model:
-        found.append(_("It is of another model than the call."))
+        found.append(_("This run used a different model than the call."))
     if seen.run.created_at > call.answer_by + recovery.SKEW:
         found.append(_("It began after the answer to the call was due."))
     return found

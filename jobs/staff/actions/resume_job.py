@@ -33,7 +33,7 @@ def preview(jobs: Sequence[Job], aside: Mapping[uuid.UUID, Stage]) -> list[str]:
         _("If its worker dies again, the stage is set aside again, for longer."),
     ]
     if left := len(jobs) - len(aside):
-        lines.append(_("Jobs that are left alone: %(count)s.") % {"count": left})
+        lines.append(_("Jobs that are not changed: %(count)s.") % {"count": left})
     return lines
 
 
@@ -93,7 +93,7 @@ def _table(jobs: Sequence[Job], aside: Mapping[uuid.UUID, Stage]) -> Table:
         _("State"),
         _("Ordered"),
         _("Stage"),
-        _("Deaths of its worker"),
+        _("Worker deaths"),
         _("Next try"),
     ]
     return Table(heads, [_row(job, aside.get(job.pk)) for job in jobs])

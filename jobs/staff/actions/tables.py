@@ -28,7 +28,7 @@ class Table:
         if not any(remarks):
             return self
         rows = [[*row, why or "–"] for row, why in zip(self.rows, remarks, strict=True)]
-        return Table([*self.heads, _("Left alone, because")], rows)
+        return Table([*self.heads, _("Not changed, because")], rows)
 
 
 def table_of_calls(calls: Sequence[Call], now: datetime) -> Table:

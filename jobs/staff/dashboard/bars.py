@@ -39,7 +39,7 @@ def stack(
     *, titles: Sequence[str], columns: Sequence[Sequence[int]], parts: Sequence[str]
 ) -> Chart:
     """A bar for each title; the first of the parts at its foot. What is not nothing is seen: one
-    unit of its height stands for its being there, the rest for how much of it is there."""
+    unit of height shows that there is a value; the rest shows how large it is."""
     top = round_up(max(map(sum, columns), default=0))
     bars = (
         Bar(title, number * STEP + (STEP - WIDTH) // 2, _segments(column, parts, top))

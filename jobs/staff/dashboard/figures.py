@@ -43,7 +43,7 @@ class Flight:
 
 @dataclass(frozen=True)
 class Totals:
-    """Money of calls, each currency by itself, and how many of them are in no sum."""
+    """Money of calls by currency, and how many calls have no price."""
 
     amounts: tuple[tuple[Decimal, str], ...] = ()
     unpriced: int = 0

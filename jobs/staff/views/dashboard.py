@@ -1,5 +1,5 @@
-"""The staff's board. Looking writes nothing; the part that changes comes by itself where its reader
-wished so."""
+"""The staff dashboard. Views write nothing. If the reader turns refreshing on, the part that
+changes is served on its own."""
 
 from django.contrib import admin
 from django.contrib.auth.decorators import permission_required

@@ -82,7 +82,7 @@ def _is_requested(body: dict[str, Any], page: int) -> bool:
 
 def _read_page(body: dict[str, Any]) -> tuple[list[Run], int] | None:
     """The rows of one page and how many there are on all; None when one of them is no run. The
-    rows stand under `items` or `data`."""
+    rows are under `items` or `data`."""
     entries = body.get("items", body.get("data"))
     meta = body.get("meta")
     total = meta.get("total") if isinstance(meta, dict) else None

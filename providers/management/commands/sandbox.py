@@ -33,7 +33,7 @@ class Command(BaseCommand):
             "--minute",
             type=float,
             default=settings.SANDBOX_MINUTE,
-            help="how many seconds a minute of the slow faults lasts",
+            help="seconds that one minute of the slow faults takes",
         )
         parser.add_argument(
             "--certfile",

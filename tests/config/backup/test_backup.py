@@ -96,7 +96,9 @@ def test_a_folder_that_is_not_its_own_is_refused(site, path):
     (site.folder / "file").touch()
     (site.folder / "in").symlink_to(site.folder)
     line = refusal(site, site.folder / path)
-    assert "belongs elsewhere" in line or "is not empty" in line or "is not a folder" in line
+    assert (
+        "choose a folder outside it" in line or "is not empty" in line or "is not a folder" in line
+    )
 
 
 def test_a_malformed_database_makes_no_backup(site):

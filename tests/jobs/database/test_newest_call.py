@@ -40,7 +40,7 @@ def test_an_older_state_is_treated_as_restored(older, capsys):
 
 def test_it_is_refused_while_a_site_runs_on_it(older, monkeypatch):
     monkeypatch.setattr(heartbeats, "ticker_is_beating", lambda: True)
-    with pytest.raises(CannotStart, match="while a site runs on it"):
+    with pytest.raises(CannotStart, match="while a site is running on"):
         preflight.take_over_older_state()
     assert rows.again(older).state == "queued"
 

@@ -55,7 +55,10 @@ def test_all_that_is_needed_is_there(client, alive):
 def test_site_that_stands_still_is_not_ready(client):
     response = client.get("/readyz")
     assert response.status_code == 503
-    assert response.json()["missing"] == ["The ticker is silent.", "The workers are silent."]
+    assert response.json()["missing"] == [
+        "The ticker is not responding.",
+        "The workers are not responding.",
+    ]
     assert {name for name in NAMES if not response.json()[name]} == {"ticker", "workers"}
 
 
@@ -87,7 +90,7 @@ def test_a_malformed_database_is_called_malformed(client, alive, broken):
     broken("writes", error)
     response = client.get("/readyz")
     assert response.status_code == 503
-    assert response.json()["missing"][0].startswith("The database is malformed")
+    assert response.json()["missing"][0].startswith("The database is damaged")
 
 
 def test_nothing_more_is_asked_of_a_database_that_is_away(broken, monkeypatch):
@@ -102,7 +105,7 @@ def test_a_disk_without_room_for_a_picture_is_missing(client, alive, monkeypatch
     full = SimpleNamespace(f_bavail=1, f_frsize=4096)
     monkeypatch.setattr(storing.os, "fstatvfs", lambda _: full)
     missing = client.get("/readyz").json()["missing"]
-    assert missing == ["DATA_DIR has no room for pictures, or is not writable."]
+    assert missing == ["DATA_DIR is full or not writable, so pictures cannot be saved."]
 
 
 def test_a_media_folder_that_cannot_be_written_is_missing(client, alive, media):

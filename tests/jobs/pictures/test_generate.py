@@ -171,7 +171,7 @@ def test_bad_input_is_refused_in_one_line_and_leaves_nothing(run, sandbox, argum
 def test_a_fault_is_for_the_sandbox_alone(run, settings):
     settings.IMAGE_MODELS = ["polza:one", "sandbox:test-picture"]
     assert run("a fox", "--fault", "fail").err == (
-        "generate: --fault works with the sandbox alone, not with polza:one\n"
+        "generate: --fault works only with the sandbox, not with polza:one\n"
     )
     assert run("a fox", "--fault", "fail", "--model", "sandbox:test-picture").code == 0
 
@@ -277,7 +277,7 @@ def test_timeout_is_3_and_the_job_goes_on(run, sandbox, meanwhile, monkeypatch):
     monkeypatch.setattr(generate, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
     ended = run("a fox", "--wait", "--timeout", "1", "--json")
     assert (ended.code, ended.json["state"]) == (3, "running")
-    assert ended.err == "generate: the time is over, the job is running and goes on\n"
+    assert ended.err == "generate: timed out; the job is running and continues\n"
     assert job().state == "running"
 
 
@@ -309,7 +309,7 @@ def test_ctrl_c_leaves_the_job_alone(run, sandbox, meanwhile):
     meanwhile(send, interrupt)
     ended = run("a fox", "--wait")
     assert (ended.code, job().state) == (130, "running")
-    assert ended.err == "generate: not waiting any longer; the job goes on\n"
+    assert ended.err == "generate: stopped waiting; the job continues\n"
 
 
 # When something is away

@@ -315,6 +315,6 @@ def test_the_command_waits_no_longer_than_it_is_told(call):
 
 
 def test_the_command_knows_no_other_provider(call):
-    with pytest.raises(CommandError, match="--provider is one of fake"):
+    with pytest.raises(CommandError, match="--provider must be one of fake"):
         call("--provider", "polza")
     assert not Account.objects.exists()

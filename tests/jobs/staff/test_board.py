@@ -80,7 +80,7 @@ def test_looking_writes_nothing(staff_client, history, headers):
 
 def test_an_empty_site_has_a_board(staff_client):
     text = text_of(staff_client.get(BOARD))
-    for words in ("No alert is open.", "No call is in doubt.", "Nobody has used a slot today."):
+    for words in ("No alert is open.", "No call is in doubt.", "No slots have been used today."):
         assert words in text
     assert "As of 12:00:00 UTC" in text
 

@@ -68,8 +68,8 @@ def test_a_provider_that_stands_open_and_one_that_is_shut_is_shown_so(staff_clie
 @pytest.mark.parametrize(
     ("page", "words"),
     [
-        (PAUSE, "It is paused by staff already."),
-        (RESUME, "Neither it nor a model of it is paused."),
+        (PAUSE, "Staff have already paused it."),
+        (RESUME, "Neither the provider nor any of its models is paused."),
     ],
 )
 def test_what_is_so_already_has_no_form_and_no_second_entry(staff_client, now, page, words):

@@ -118,8 +118,8 @@ def test_a_run_that_began_before_the_call_was_sent_is_refused(post, lost, fake, 
 @pytest.mark.parametrize(
     ("runs", "warning"),
     [
-        ([], "The provider's list of the time of the call does not show it."),
-        ([("other-model", 0)], "It is of another model than the call."),
+        ([], "The provider's list for the time of the call does not show this run."),
+        ([("other-model", 0)], "This run used a different model than the call."),
         ([(OFFER.model, 50)], "It began after the answer to the call was due."),
     ],
 )
@@ -133,7 +133,7 @@ def test_what_speaks_against_it_is_said(post, lost, fake, runs, warning):
 
 def test_a_list_that_cannot_be_read_is_no_reason_to_refuse(post, fake, lost):
     fake.listing = NoAnswer(Cause("transport"))
-    assert "does not show it" in text_of(post(FORM))
+    assert "does not show this run" in text_of(post(FORM))
     assert post(SEEN).status_code == 302
 
 
@@ -161,7 +161,7 @@ def test_whatever_it_says_instead_is_shown_as_text(post, lost, fake):
 
 def test_nobody_is_asked_about_an_id_of_another_call(post, lost, account, now, fake):
     taken = rows.call_of(rows.generating(account, now, offer=OFFER)).reference
-    assert "that of another call" in text_of(post(SEEN | {"reference": taken, "seen": taken}))
+    assert "belongs to another call" in text_of(post(SEEN | {"reference": taken, "seen": taken}))
     assert (fake.asked, fake.listed) == ([], [])
 
 

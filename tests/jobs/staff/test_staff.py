@@ -93,7 +93,7 @@ class TestGiveBack:
             (rows.ready, "The outcome of this call is known: succeeded."),
             (rows.failed, "The outcome of this call is known: rejected."),
             (rows.failed_billed, "The outcome of this call is known: failed."),
-            (rows.not_confirmed, "given up at the end of its retention"),
+            (rows.not_confirmed, "gave up the call at the end of its retention"),
         ],
     )
     def test_it_is_refused_in_words(self, account, soon, now, make, words):
@@ -106,7 +106,7 @@ class TestGiveBack:
 
     def test_a_second_time_is_refused(self, account, decision, now):
         job = given_back(account, decision, now)
-        with pytest.raises(ActionRefused, match="given back already"):
+        with pytest.raises(ActionRefused, match="already been given back"):
             give_back(rows.call_of(job).pk, decision)
         assert StaffAction.objects.count() == 1
 
@@ -282,7 +282,7 @@ class TestAttach:
     @pytest.mark.parametrize("reference", [".", "..", "a\nb", "x" * 201, "\x00"])
     def test_what_cannot_be_an_id_is_refused(self, account, decision, now, reference):
         job = rows.lost(account, now)
-        with pytest.raises(ActionRefused, match="cannot be a provider id"):
+        with pytest.raises(ActionRefused, match="not a valid provider id"):
             attach(rows.call_of(job).pk, reference, decision)
 
 

@@ -36,7 +36,7 @@ class TestGrant:
         extra = Grant(account=account, kind="image", day=now.date(), slots=5, reason=REASON)
         grant(extra, decision)
         revoke(extra.pk, decision)
-        with pytest.raises(ActionRefused, match="taken back already"):
+        with pytest.raises(ActionRefused, match="already been taken back"):
             revoke(extra.pk, decision)
         assert StaffAction.objects.count() == 2
 

@@ -32,7 +32,7 @@ DECISIONS = {
 WORDS = {
     "check_now": "Check now",
     "give_back": "Give the slot back",
-    "attach": "Attach the provider's id",
+    "attach": "Attach a provider id",
 }
 
 
@@ -124,7 +124,8 @@ def test_a_call_that_is_no_jobs_has_its_pages(staff_client, overdue, lost):
 def test_page_says_what_will_happen(staff_client, lost):
     text = text_of(staff_client.get(door("give_back", lost)))
     for part in (
-        "The attempt for slot 1 of 14 Mar ends as failed. This is final. The slot is free at once.",
+        "The attempt for slot 1 of 14 Mar ends as failed. This is final."
+        " The slot is given back now.",
         (
             "We have not found out whether the picture was made. If it still arrives, it "
             "is yours and uses no slot."
@@ -191,7 +192,7 @@ def test_an_id_of_another_call_is_refused_and_the_form_kept(staff_client, lost, 
     fields = {"reference": taken.reference, "reason": "seen in their history"}
     response = staff_client.post(door("attach", lost), fields)
     assert response.status_code == 409
-    assert f"This id is that of another call: number {taken.pk}" in text_of(response)
+    assert f"This id belongs to another call: number {taken.pk}" in text_of(response)
     assert "seen in their history" in response.content.decode()
     assert 'name="reference"' in response.content.decode()
 
@@ -332,7 +333,7 @@ def test_a_grant_is_given_with_its_entry(staff_client, account, now):
 def test_a_grants_form_that_is_sent_twice_is_one_grant(staff_client, account, now):
     form = grant_form(staff_client, account, now)
     staff_client.post(GRANT, form)
-    assert "its slots are granted already" in text_of(staff_client.post(GRANT, form, follow=True))
+    assert "Its slots are granted" in text_of(staff_client.post(GRANT, form, follow=True))
     assert balance_of(account, "image", now.date()).left == 12
     assert StaffAction.objects.count() == 1
     staff_client.post(GRANT, grant_form(staff_client, account, now))

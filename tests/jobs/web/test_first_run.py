@@ -68,7 +68,7 @@ def test_a_site_that_is_set_up_says_nothing(staff_client, settings):
 
 def test_a_site_without_a_model_says_so(staff_client, settings):
     settings.IMAGE_MODELS = []
-    assert "No model is offered: name one in IMAGE_MODELS" in text_of(staff_client.get("/"))
+    assert "No model is available. Name one in IMAGE_MODELS" in text_of(staff_client.get("/"))
 
 
 def test_the_poll_does_not_repeat_it(client):
