@@ -18,7 +18,8 @@ from jobs.core.events import EventName
 from jobs.core.models import Job
 from jobs.core.states import JobState
 from jobs.engine import incoming
-from jobs.pictures import follow, owner_actions, storing, unread
+from jobs.files import storing
+from jobs.pictures import follow, owner_actions, unread
 from jobs.pictures.orders import PictureOrder, order_picture
 from jobs.pictures.saving import picture_of
 from jobs.processes import ticker

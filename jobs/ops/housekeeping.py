@@ -21,11 +21,12 @@ from jobs import chores
 from jobs.chores import Chore
 from jobs.core import leases
 from jobs.core.models import Job
+from jobs.files import media
 from jobs.kinds import KINDS
 from jobs.ops import old_rows
 from jobs.ops.audit import files
 from jobs.people import removal, sign_in
-from jobs.pictures import media, unread
+from jobs.pictures import unread
 from providers.calls import restores, result_files
 from providers.calls.models import CallResult
 from quotas import new_visitors

@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from jobs.core import heartbeats
 from jobs.core.models import Heartbeat
 from jobs.database.integrity import is_damage
-from jobs.pictures import storing
+from jobs.files import storing
 
 LOOK_EVERY = 1.0
 # An order may wait longer for a lock; a probe must not.

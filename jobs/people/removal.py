@@ -25,8 +25,8 @@ from jobs.core.events import EventName
 from jobs.core.models import Event, Job, StaffAction, Stage
 from jobs.core.states import ENDS, JobState
 from jobs.core.works import has_call
+from jobs.files import media
 from jobs.kinds import KINDS
-from jobs.pictures import media
 from providers.calls import ledger
 from quotas.models import Account
 

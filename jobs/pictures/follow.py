@@ -20,9 +20,9 @@ from jobs.core.models import Job, Picture, Stage
 from jobs.core.reasons import JobReason
 from jobs.core.states import JobState
 from jobs.core.works import calls_of, chosen_offer, fault_at
+from jobs.files.storing import NoRoom, store
 from jobs.followers import Case, Follower
 from jobs.pictures import owner_actions, unread
-from jobs.pictures.storing import NoRoom, store
 from providers.adapters.registry import Offer
 from providers.adapters.run_queries import can_poll
 from providers.calls import ledger as calls

@@ -12,7 +12,8 @@ from jobs.core import transitions
 from jobs.core.events import EventName
 from jobs.core.models import Job, Picture, UnreadResult
 from jobs.core.states import JobState
-from jobs.pictures import media, thumbnails
+from jobs.files import media
+from jobs.pictures import thumbnails
 
 
 def delete_result(job_id: uuid.UUID, now: datetime) -> bool:

@@ -25,8 +25,9 @@ from jobs.core.events import EventName
 from jobs.core.leases import StageLease
 from jobs.core.models import Event, Picture, Stage
 from jobs.core.outages import outlast
-from jobs.pictures import follow, media, storing, unread
-from jobs.pictures.storing import NoRoom, store
+from jobs.files import media, storing
+from jobs.files.storing import NoRoom, store
+from jobs.pictures import follow, unread
 from providers.adapters.registry import is_known, result_origins_of, result_retention
 from providers.adapters.run_queries import poll_run
 from providers.calls import interim, result_files

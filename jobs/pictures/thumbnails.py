@@ -20,7 +20,8 @@ from PIL import Image
 
 from jobs.core.models import Picture
 from jobs.database.connections import give_back_connections
-from jobs.pictures import drawing, media
+from jobs.files import media
+from jobs.pictures import drawing
 from providers.wire.picture_files import TURNS, open_upright, orientation
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from django.db.models import QuerySet
 
 from jobs.core.models import UnreadResult
-from jobs.pictures import media, storing
+from jobs.files import media, storing
 from providers.calls.models import Call
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,8 @@ from django.utils import timezone
 from jobs.alerts import watch
 from jobs.core.models import Event, Picture, Stage
 from jobs.engine import incoming
-from jobs.pictures import saving, storing
+from jobs.files import storing
+from jobs.pictures import saving
 from providers.calls.models import Call
 from providers.outcomes import Artifact, Done
 from providers.wire.picture_files import Fetched

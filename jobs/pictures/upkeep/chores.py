@@ -9,7 +9,8 @@ from jobs import chores
 from jobs.chores import Chore
 from jobs.core.models import Job, UnreadResult
 from jobs.core.states import JobState
-from jobs.pictures import media, owner_actions, unread
+from jobs.files import media
+from jobs.pictures import owner_actions, unread
 from quotas.models import Kind
 
 

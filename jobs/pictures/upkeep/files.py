@@ -4,7 +4,8 @@ import uuid
 
 from jobs.checks import KeptFiles
 from jobs.core.models import Picture, UnreadResult
-from jobs.pictures import storing, thumbnails
+from jobs.files import storing
+from jobs.pictures import thumbnails
 
 
 def _originals_of(job_ids: set[uuid.UUID]) -> set[str]:

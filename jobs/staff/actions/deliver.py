@@ -18,7 +18,8 @@ from jobs.core import transitions
 from jobs.core.events import EventName
 from jobs.core.models import ActionName, Job, Picture, UnreadResult
 from jobs.core.states import JobState
-from jobs.pictures import follow, storing, unread
+from jobs.files import storing
+from jobs.pictures import follow, unread
 from jobs.pictures.saving import picture_of
 from jobs.staff.actions import guards
 from jobs.staff.actions.base import (

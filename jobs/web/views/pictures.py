@@ -22,9 +22,9 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from jobs.core.models import Job, Picture
 from jobs.core.states import OPEN, JobState
+from jobs.files import media
 from jobs.people.own_rows import NotHere, neighbours_of, own_jobs, own_picture
 from jobs.people.requests import SiteRequest
-from jobs.pictures import media
 from jobs.pictures.forms import PictureForm, fresh_form, is_form_key
 from jobs.pictures.orders import NotRetried, new_form_key, order_picture
 from jobs.pictures.thumbnails import MEDIA_TYPE, thumbnail_of

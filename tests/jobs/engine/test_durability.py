@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.backends.sqlite3.base import DatabaseWrapper
 
 from config.settings import SQLITE
-from jobs.pictures import storing
+from jobs.files import storing
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db.migrations.executor import MigrationExecutor
 
 from jobs.core.models import Heartbeat
+from jobs.files import storing
 from jobs.ops import readiness
-from jobs.pictures import storing
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock", "fresh")]
 

@@ -5,8 +5,9 @@ from django.db import transaction
 from django.urls import reverse
 
 from jobs.core.models import Picture
+from jobs.files import media
 from jobs.ops import audit
-from jobs.pictures import media, owner_actions
+from jobs.pictures import owner_actions
 from providers.calls.models import Call
 from tests import rows
 from tests.jobs.conftest import text_of

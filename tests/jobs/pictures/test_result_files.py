@@ -14,9 +14,10 @@ from django.utils import timezone
 
 from jobs.core.models import Event, Job
 from jobs.engine import incoming
+from jobs.files import media, storing
 from jobs.ops import audit, housekeeping
 from jobs.ops.audit import files
-from jobs.pictures import follow, media, storing, unread
+from jobs.pictures import follow, unread
 from providers.adapters import run_queries
 from providers.calls import ledger
 from providers.calls.models import Call, CallResult

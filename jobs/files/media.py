@@ -1,29 +1,32 @@
-"""Where the files of pictures lie. No path leads out of the media folder."""
+"""Read and remove stored files. No name leads out of the storage."""
 
 import logging
 from collections.abc import Iterable
 from pathlib import Path
 
-from django.conf import settings
+from django.core.exceptions import SuspiciousOperation
+from django.core.files.storage import default_storage
 
 log = logging.getLogger(__name__)
 
 
 def path_of(file: str) -> Path | None:
     """None for a name that would lead elsewhere."""
-    folder = Path(settings.MEDIA_ROOT).resolve()
     try:
-        path = (folder / file).resolve()
-    except ValueError:
+        path = Path(default_storage.path(file)).resolve()
+    except (SuspiciousOperation, ValueError):
         return None
-    return path if path.is_relative_to(folder) and path != folder else None
+    root = Path(default_storage.path("")).resolve()
+    return path if path.is_relative_to(root) and path != root else None
 
 
 def read(file: str) -> bytes | None:
     """None where the file is not there or leads elsewhere."""
-    path = path_of(file)
     try:
-        return path.read_bytes() if path else None
+        with default_storage.open(file) as opened:
+            return opened.read()
+    except (SuspiciousOperation, ValueError):
+        return None
     except OSError as exc:
         log.error("A kept result cannot be read: %s", exc.strerror)
         return None
@@ -34,11 +37,11 @@ def remove(files: Iterable[str]) -> int:
     audit to name."""
     gone = 0
     for file in files:
-        path = path_of(file)
+        if path_of(file) is None:
+            continue
         try:
-            if path:
-                path.unlink(missing_ok=True)
-                gone += 1
+            default_storage.delete(file)
+            gone += 1
         except OSError as exc:
             log.error("A picture's file cannot be removed: %s", exc.strerror)
     return gone

@@ -1,4 +1,4 @@
-"""Files of results on the disk: whole or not at all, and room for them before they are fetched.
+"""Store files of results, and find out before a download whether there is room.
 
 The test is realistic: it writes and syncs a draft of the needed size. Free space alone
 does not cover inodes, quotas, permissions and a read-only file system.
@@ -10,27 +10,19 @@ import os
 import tempfile
 import uuid
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 
 from django.conf import settings
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 
-from jobs.database.synced_files import sync_folder
+from jobs.files.storage import NoRoom
 
 PICTURES = "pictures"
 UNREAD = "unread"
 LEAST_ROOM = 64 * 1024
 BLOCK = bytes(2**20)
 UNSUPPORTED = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, errno.ENODEV}
-
-
-class NoRoom(Exception):
-    """Nothing of this size can be stored now. `draft` holds the bytes where only its name could
-    not be changed."""
-
-    def __init__(self, exc: OSError, size: int, draft: str = "", sha256: str = "") -> None:
-        super().__init__(exc.strerror or type(exc).__name__)
-        self.size, self.draft, self.sha256 = size, draft, sha256
 
 
 def check_room(size: int = LEAST_ROOM) -> None:
@@ -75,33 +67,19 @@ def most_room(sizes: Iterable[int]) -> int:
 
 
 def store(name: str, content: bytes) -> None:
-    """Raises NoRoom; the file has its name only once it is whole, also after a power cut. Only then
-    may a row name it."""
-    path = Path(settings.MEDIA_ROOT) / name
-    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    is_whole = False
+    """Raises NoRoom. When this returns the file is there, whole, also after a power cut. Only then
+    may a row name it. A name is used once."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(draft, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        is_whole = True
-        os.replace(draft, path)
+        default_storage.save(name, ContentFile(content))
     except OSError as exc:
-        if is_whole:
-            kept = str(draft.relative_to(settings.MEDIA_ROOT))
-            raise NoRoom(exc, len(content), kept, hashlib.sha256(content).hexdigest()) from exc
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)
         raise NoRoom(exc, len(content)) from exc
-    sync_folder(path.parent)
 
 
 def read_draft(name: str, sha256: str) -> bytes | None:
     """What was stored whole but for its name; None where it is there no more."""
     try:
-        content = (Path(settings.MEDIA_ROOT) / name).read_bytes()
+        with default_storage.open(name) as file:
+            content = file.read()
     except OSError:
         return None
     return content if hashlib.sha256(content).hexdigest() == sha256 else None
