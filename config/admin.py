@@ -84,7 +84,7 @@ def _delete(request: HttpRequest, person: User) -> None:
 
 
 def _what_is_said(people: list[User]) -> dict[str, Any]:
-    had = deletion.belongings_of(people)
+    had = deletion.count_belongings(people)
     return {
         "can_go": deletion_texts.what_can_go(had),
         "stays": deletion_texts.what_stays(had),

@@ -17,7 +17,7 @@ from jobs.core.events import EventName
 from jobs.core.models import Job, Stage
 from jobs.core.reasons import JobReason
 from jobs.core.states import ENDS, OPEN, JobState
-from jobs.core.works import calls_of
+from jobs.core.works import find_calls
 from providers.calls import ledger as calls
 from providers.calls import restores
 from providers.calls.models import Call
@@ -184,7 +184,7 @@ class Follower:
         succeeded and nothing that was given up may have been made."""
         if Stage.objects.unfinished().filter(job=job, work__isnull=False).exists():
             return False
-        if calls_of(job.pk).filter(MADE).exists():
+        if find_calls(job.pk).filter(MADE).exists():
             return settling.succeed(job, now)
         if self._may_have_been_made(job):
             return settling.end_unconfirmed(job, now)
@@ -192,12 +192,12 @@ class Follower:
         return settling.fail(job, now, reason=reason, cost_nothing=cost_nothing, **facts)
 
     def _may_have_been_made(self, job: Job) -> bool:
-        unknown = calls_of(job.pk).filter(state=CallState.GIVEN_UP, late_outcome="")
+        unknown = find_calls(job.pk).filter(state=CallState.GIVEN_UP, late_outcome="")
         return unknown.exclude(rule=Rule.GIVEN_BACK).exists()
 
     def _is_in_doubt(self, case: Case, now: datetime) -> bool:
         """Another work of the job is."""
-        others = calls_of(case.job.pk).exclude(work=case.call.work)
+        others = find_calls(case.job.pk).exclude(work=case.call.work)
         return others.in_doubt(now).exists()
 
     def _back_to_the_queue(self, case: Case, others: Sequence[Candidate], now: datetime) -> bool:
@@ -221,7 +221,7 @@ class Follower:
     ) -> bool:
         """A job in the queue can be cancelled, so nothing else of it is on its way, paid or given
         up."""
-        siblings = calls_of(case.job.pk).exclude(work=case.call.work)
+        siblings = find_calls(case.job.pk).exclude(work=case.call.work)
         without_result = siblings.filter(state__in=[CallState.REJECTED, CallState.FAILED])
         if siblings.count() == without_result.count():
             return transitions.apply(case.job.pk, JobState.QUEUED, event=event, now=now, **facts)

@@ -106,10 +106,10 @@ class Kind:
 KINDS: dict[str, Kind] = {
     "image": Kind(
         name="image",
-        stages={"generate": Sends(generate.request_of), "save": saving.save},
+        stages={"generate": Sends(generate.build_request), "save": saving.save},
         follower=follow.FOLLOWER,
         words=WORDS,
-        panel=panels.panel_of,
+        panel=panels.build_panel,
         templates=Templates(
             result="ui/_pictures.html", request="ui/_request.html", list_entry="ui/_tile.html"
         ),

@@ -23,7 +23,7 @@ from jobs.core.leases import StageLease
 from jobs.core.models import Job, Stage
 from jobs.core.reasons import JobReason
 from jobs.core.states import ENDS, OPEN, JobState
-from jobs.core.works import calls_of
+from jobs.core.works import find_calls
 from jobs.followers import Case, Follower
 from jobs.settling import settle
 from providers.calls import interim
@@ -47,7 +47,7 @@ HOPELESS = frozenset({Reason.AUTH, Reason.BALANCE, Reason.CAP})
 FollowerOf = Callable[[Job], Follower]
 
 
-def case_of(call: Call) -> Case:
+def lock_case(call: Call) -> Case:
     """The job's row is locked first, then the rest is read. Call inside a transaction."""
     job = Job.objects.select_for_update().of_work(call.work).get()
     return Case(job, Stage.objects.get(work=call.work), call)
@@ -68,7 +68,7 @@ def _keep(call: Call, outcome: Outcome, now: datetime, follower_of: FollowerOf) 
 
 @transaction.atomic
 def _apply(call: Call, outcome: Outcome, now: datetime, follower_of: FollowerOf) -> Recorded:
-    case = case_of(call)
+    case = lock_case(call)
     follower = follower_of(case.job)
     recorded = calls.record(call_id=call.pk, news=outcome, now=now)
     _remove_texts_again(case.job)
@@ -90,7 +90,7 @@ def _follow_submit(
     call: Call, outcome: Outcome, now: datetime, follower_of: FollowerOf
 ) -> Recorded:
     recorded = _apply(call, outcome, now, follower_of)
-    case = case_of(recorded.call)
+    case = lock_case(recorded.call)
     if recorded.changed and not follower_of(case.job).simulates_fault(case):
         said = outcome.why.retry_after if isinstance(outcome, Rejected) else None
         _alert_staff(gates.follow(recorded.call, now, retry_after=said), now)
@@ -126,7 +126,7 @@ def fail_unsent(stage: Stage, now: datetime, follower: Follower, *, reason: str)
     False when its sender woke after all and opened one.
     """
     job = Job.objects.select_for_update().get(pk=stage.job_id)
-    sent = Call.objects.of_work(stage.work) if stage.work else calls_of(job.pk)
+    sent = Call.objects.of_work(stage.work) if stage.work else find_calls(job.pk)
     if job.state not in OPEN or sent.exists():
         return False
     return follower.fail_work(job, stage, now, reason=reason)
@@ -148,7 +148,7 @@ def fail_unanswerable(lease: StageLease, now: datetime, follower: Follower) -> b
 @transaction.atomic
 def give_up(call: Call, now: datetime, follower_of: FollowerOf) -> bool:
     """The end of retention: the call counts as possibly charged."""
-    case = case_of(call)
+    case = lock_case(call)
     if not calls.give_up(call_id=call.pk, now=now):
         return False
     follower_of(case.job).given_up(case, now)
@@ -159,7 +159,7 @@ def give_up(call: Call, now: datetime, follower_of: FollowerOf) -> bool:
 def give_back(call: Call, now: datetime, follower_of: FollowerOf) -> bool:
     """Staff's decision about the slot, and no evidence about the run: the call is given up and
     still pursued. What comes later is delivered and takes no slot."""
-    case = case_of(call)
+    case = lock_case(call)
     if follower_of(case.job).given_back(case, now):
         return True
     transaction.set_rollback(True)
@@ -170,7 +170,7 @@ def give_back(call: Call, now: datetime, follower_of: FollowerOf) -> bool:
 def mark_overdue(call: Call, now: datetime, follower_of: FollowerOf) -> bool:
     """Accepted and past its deadline: in doubt, polled on more slowly; no failure. An old answer
     must not throw doubt on a call that ended since it was requested."""
-    case = case_of(call)
+    case = lock_case(call)
     if not Call.objects.filter(pk=call.pk, state=CallState.ACCEPTED).exists():
         return False
     return follower_of(case.job).overdue(case, now)

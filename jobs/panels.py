@@ -9,12 +9,12 @@ from jobs.core.models import Job
 from jobs.core.states import OPEN
 from jobs.kinds import KINDS, kind_of
 from jobs.notifications import notices
-from jobs.words.quota import Quota, quota_of
+from jobs.words.quota import Quota, read_quota
 from quotas.models import Account
 from quotas.models import Kind as QuotaKind
 
 
-def panel_of(job: Job) -> dict[str, object]:
+def build_panel(job: Job) -> dict[str, object]:
     kind, now = kind_of(job), timezone.now()
     events = tuple(job.events.order_by("pk"))
     is_open = job.state in OPEN
@@ -43,7 +43,7 @@ class Quotas:
 
     def of_kind(self, kind: str) -> Quota:
         if kind not in self._known:
-            self._known[kind] = quota_of(self._account(), kind)
+            self._known[kind] = read_quota(self._account(), kind)
         return self._known[kind]
 
     def __iter__(self) -> Iterator[tuple[str, Quota]]:

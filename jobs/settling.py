@@ -10,7 +10,7 @@ from jobs.core import leases, transitions
 from jobs.core.events import EventName
 from jobs.core.models import Job
 from jobs.core.states import JobState
-from jobs.core.works import calls_of
+from jobs.core.works import find_calls
 from providers.reasons import Reason
 from quotas import ledger as quota
 from quotas.states import AttemptState
@@ -24,7 +24,7 @@ def settle(
     if job.attempt_id is None:
         return False
     if cost_nothing is None:
-        cost_nothing = not calls_of(job.pk).may_have_cost().exists()
+        cost_nothing = not find_calls(job.pk).may_have_cost().exists()
     return quota.settle(attempt_id=job.attempt_id, state=state, now=now, cost_nothing=cost_nothing)
 
 

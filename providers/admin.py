@@ -143,7 +143,7 @@ class GateAdmin(ReadOnlyAdmin):
 
     def get_list_display(self, request: HttpRequest):
         """The money of all providers is read once for a page."""
-        spends = money.spend_of(known_names(), timezone.now())
+        spends = money.sum_spend(known_names(), timezone.now())
         columns = [_money_column(name, title, spends) for name, title in MONEY.items()]
         return [*self.list_display, *columns]
 

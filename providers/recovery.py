@@ -101,7 +101,7 @@ def why_not_to_ask(call: Call) -> Doubt | None:
 
 
 def find_lost(call: Call, listing: RunList) -> Verdict:
-    """The verdict on a call without an id, by the runs listed around it (`spans_of`)."""
+    """The verdict on a call without an id, by the runs listed around it (`group_by_span`)."""
     not_asked = why_not_to_ask(call)
     if not_asked:
         return CannotTell(not_asked)
@@ -126,7 +126,7 @@ def find_lost(call: Call, listing: RunList) -> Verdict:
     return CannotTell("ambiguous")
 
 
-def spans_of(calls: Iterable[Call], now: datetime) -> list[tuple[Span, list[Call]]]:
+def group_by_span(calls: Iterable[Call], now: datetime) -> list[tuple[Span, list[Call]]]:
     """The stretches of time to ask the list for, each with its calls: one for all that were lost
     near each other."""
     found: list[tuple[Span, list[Call]]] = []

@@ -22,7 +22,7 @@ from config.admin_base import BigTableAdmin, ChoiceFilter, ReadOnlyAdmin
 from quotas.accounts import NEEDED_PLANS
 from quotas.balances import read_balances
 from quotas.days import utc_day
-from quotas.ledger import Balance, balance_of
+from quotas.ledger import Balance, read_balance
 from quotas.models import (
     Account,
     Alert,
@@ -138,7 +138,7 @@ class AccountAdmin(BigTableAdmin):
     @admin.display(description=_("today"))
     def today(self, account: Account) -> str:
         day = utc_day(timezone.now())
-        kinds = ((kind.label, balance_of(account, kind, day)) for kind in Kind)
+        kinds = ((kind.label, read_balance(account, kind, day)) for kind in Kind)
         return "; ".join(f"{label}: {_sentence(balance)}" for label, balance in kinds)
 
     @admin.display(description=_("see also"))

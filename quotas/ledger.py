@@ -52,7 +52,7 @@ class Refused:
     balance: Balance
 
 
-def balance_of(account: Account, kind: str, day: date) -> Balance:
+def read_balance(account: Account, kind: str, day: date) -> Balance:
     """One query on one snapshot. Reads the plan again, because staff may have changed it."""
     if not account.pk:
         slots = Allowance.objects.filter(plan=account.plan_id, kind=kind).values_list("slots")
@@ -71,7 +71,7 @@ def reserve(*, account: Account, kind: str, now: datetime) -> Attempt | Refused:
         attempt = _insert_lowest_free_seat(account, kind, day, now)
         if attempt:
             return attempt
-        balance = balance_of(account, kind, day)
+        balance = read_balance(account, kind, day)
         if not Account.objects.open().filter(pk=account.pk).exists():
             return Refused("closed", balance)
         if balance.left == 0:

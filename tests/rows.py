@@ -21,7 +21,7 @@ from jobs.engine import incoming
 from jobs.files import storing
 from jobs.pictures import follow, owner_actions, unread
 from jobs.pictures.orders import PictureOrder, order_picture
-from jobs.pictures.saving import picture_of
+from jobs.pictures.saving import build_picture_row
 from jobs.processes import ticker
 from providers.adapters.registry import Offer
 from providers.calls import ledger as calls
@@ -241,7 +241,9 @@ def delivered(job: Job, at: datetime, *, picture: bytes | None = None) -> Job:
     content = picture or a_picture()
     width, height = Image.open(io.BytesIO(content)).size
     assert lease.stage.call
-    row = picture_of(job.pk, lease.stage.call, Fetched(content, "image/png", "png", width, height))
+    row = build_picture_row(
+        job.pk, lease.stage.call, Fetched(content, "image/png", "png", width, height)
+    )
     storing.store(row.file, content)
     follow.deliver(lease, [row], at)
     return again(job)

@@ -68,7 +68,7 @@ def check_spending(**kwargs: object) -> list[CheckMessage]:
         account = settings.PROVIDER_ACCOUNTS.get(offer.provider)
         if account is None or account.adapter == "sandbox" or account.daily_cap:
             continue
-        price, currency = registry.estimate_of(offer)
+        price, currency = registry.estimate_cost(offer)
         if price:
             uncapped.setdefault(offer.provider, f"{offer} costs {price} {currency}")
     return [

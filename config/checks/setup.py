@@ -108,7 +108,7 @@ def check_caps(**kwargs: object) -> list[CheckMessage]:
         if account is None or account.daily_cap is None:
             continue
         limit, currency = account.daily_cap
-        price, priced_in = registry.estimate_of(offer)
+        price, priced_in = registry.estimate_cost(offer)
         if price is None or (price and priced_in != currency):
             found.append(
                 Error(

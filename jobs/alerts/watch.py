@@ -197,7 +197,7 @@ def silent_parts(now: datetime) -> Iterator[Trouble]:
 def smoke_tests(now: datetime) -> Iterator[Trouble]:
     """Of what staff have paused, no test can be good, and none is begun."""
     for name in sorted(smoke.tested_offers().keys() - gates.paused_by_staff()):
-        words = smoke.trouble_of(SmokeTest.objects.newest_of(name), now)
+        words = smoke.describe_trouble(SmokeTest.objects.find_newest(name), now)
         if words:
             yield Trouble(name, words)
 

@@ -21,7 +21,7 @@ def work_of(job_id: uuid.UUID) -> str:
     return f"image:{job_id}"
 
 
-def calls_of(job_id: uuid.UUID) -> CallQuerySet:
+def find_calls(job_id: uuid.UUID) -> CallQuerySet:
     """Of all works of the job, oldest first."""
     works = Stage.objects.filter(job=job_id, work__isnull=False).values("work")
     return Call.objects.filter(work__in=works).order_by("pk")

@@ -16,7 +16,7 @@ from jobs import outcomes
 from jobs.core import faultpoints, leases
 from jobs.core.leases import StageLease
 from jobs.core.models import Stage
-from jobs.core.works import calls_of
+from jobs.core.works import find_calls
 from jobs.engine import sending
 from jobs.kinds import Sends, kind_of
 from providers.calls.models import Call
@@ -58,7 +58,7 @@ def fail_hopeless(stage: Stage) -> bool:
     """The third death without any call: nothing was sent, so the work fails."""
     if stage.tries < leases.DEATHS_BEFORE_DELAY + 1:
         return False
-    sent = Call.objects.of_work(stage.work) if stage.work else calls_of(stage.job_id)
+    sent = Call.objects.of_work(stage.work) if stage.work else find_calls(stage.job_id)
     if sent.exists():
         return False
     follower = kind_of(stage.job).follower

@@ -54,7 +54,7 @@ class Searches:
             elif call.provider not in busy:
                 by_provider.setdefault(call.provider, []).append(call)
         for provider, group in by_provider.items():
-            search = Search(provider, tuple(recovery.spans_of(group, now)), now)
+            search = Search(provider, tuple(recovery.group_by_span(group, now)), now)
             self.running[self.pool.submit(_ask, search)] = search
 
     def collect(self) -> None:

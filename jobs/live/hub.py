@@ -17,7 +17,7 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.utils import timezone
 
-from jobs.live.rendering import Rendered, render, render_and_close, versions_of
+from jobs.live.rendering import Rendered, read_versions, render, render_and_close
 from jobs.live.viewers import Subscription, Viewers
 from jobs.live.watchers import Watcher, leave_pool, watcher
 from jobs.people.session_cache import SessionStamp
@@ -120,7 +120,7 @@ class Hub:
 
     def _render_news(self) -> None:
         """One query for the versions of all watched jobs, and one rendering for each new one."""
-        versions = versions_of(self._watched)
+        versions = read_versions(self._watched)
         seen = {job_id: state.version for job_id, state in list(self.states.items())}
         news = [job_id for job_id, version in versions.items() if version > seen.get(job_id, 0)]
         for job_id in news:

@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 
 from jobs.core.models import Job
 from jobs.core.states import ENDS
-from jobs.panels import Quotas, panel_of
+from jobs.panels import Quotas, build_panel
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Rendered:
     event: bytes
 
 
-def versions_of(job_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, int]:
+def read_versions(job_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, int]:
     return dict(Job.objects.filter(pk__in=job_ids).values_list("pk", "version"))
 
 
@@ -30,7 +30,7 @@ def render(job_id: uuid.UUID) -> Rendered | None:
     if job is None:
         return None
     context = {
-        **panel_of(job),
+        **build_panel(job),
         "quotas": Quotas(lambda: job.account),
         "has_news": True,
         "as_part": True,

@@ -46,7 +46,7 @@ DUTY_LASTS = timedelta(minutes=1)
 RUN_LASTS = 30
 
 
-def address_of(job: Job) -> str:
+def find_address(job: Job) -> str:
     """The address of the job's person; the empty string for a visitor, or without a usable one."""
     people = get_user_model().objects.filter(account=job.account_id, is_active=True)
     address = people.values_list("email", flat=True).first() or ""
@@ -58,7 +58,7 @@ def address_of(job: Job) -> str:
 
 def mail_offer(job: Job) -> str:
     """The control on the page: `ask` for an email, `take_back` the request, or empty."""
-    if job.state not in OPEN or not address_of(job):
+    if job.state not in OPEN or not find_address(job):
         return ""
     return "take_back" if job.notice_due_at else "ask"
 
@@ -109,7 +109,7 @@ def send_due(token: uuid.UUID) -> None:
 
 def send(job: Job, now: datetime) -> DeliveryResult | None:
     """None when there was nothing to send, or another process sends it."""
-    to = address_of(job)
+    to = find_address(job)
     if not to:
         Job.objects.filter(pk=job.pk).update(notice_due_at=None)
         return None

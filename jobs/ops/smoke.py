@@ -107,7 +107,7 @@ def conclude_one(test: SmokeTest, now: datetime) -> bool:
     return running.update(ended_at=now, is_good=is_good, words=words[:300]) == 1
 
 
-def trouble_of(test: SmokeTest | None, now: datetime) -> str:
+def describe_trouble(test: SmokeTest | None, now: datetime) -> str:
     """What is wrong by the newest test, or the empty string. Before the first there is nothing to
     tell."""
     if test is None:

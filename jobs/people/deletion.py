@@ -54,7 +54,7 @@ class Decider:
     reason: str
 
 
-def belongings_of(users: list[User]) -> Belongings:
+def count_belongings(users: list[User]) -> Belongings:
     theirs = Account.objects.filter(user__in=users)
     jobs = _jobs_of(theirs)
     count = jobs.aggregate(

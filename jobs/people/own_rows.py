@@ -33,7 +33,9 @@ def own_picture(request: SiteRequest, picture_id: uuid.UUID) -> Picture:
     return picture
 
 
-def neighbours_of(request: SiteRequest, picture: Picture) -> tuple[Picture | None, Picture | None]:
+def find_neighbours(
+    request: SiteRequest, picture: Picture
+) -> tuple[Picture | None, Picture | None]:
     """The next newer and the next older picture, in the order of the gallery."""
     mine = Picture.objects.filter(job__in=own_jobs(request))
     at, pk = picture.job.created_at, picture.job_id

@@ -79,14 +79,14 @@ def read(cookie: str, session_key: str) -> Snapshot | None:
         return None
 
 
-def snapshot_of(request: HttpRequest) -> Snapshot | None:
+def read_snapshot(request: HttpRequest) -> Snapshot | None:
     session_key = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
     return read(request.COOKIES.get(COOKIE, ""), session_key)
 
 
 def trusted(request: HttpRequest, now: datetime) -> Snapshot | None:
     """Also where the clock was set back nothing from the future is believed."""
-    found = snapshot_of(request)
+    found = read_snapshot(request)
     if found is None:
         return None
     age = millis(now) - found.read_at
@@ -94,9 +94,9 @@ def trusted(request: HttpRequest, now: datetime) -> Snapshot | None:
     return found if is_young and found.read_at > _acted_at(request) else None
 
 
-def account_key_of(request: HttpRequest) -> str | None:
+def find_account_key(request: HttpRequest) -> str | None:
     """The user's id, of a session that may be over: a key to count by, no proof of a login."""
-    found = snapshot_of(request)
+    found = read_snapshot(request)
     return str(found.user_id) if found else None
 
 

@@ -19,7 +19,7 @@ from jobs.core.leases import StageLease
 from jobs.core.models import Job, Picture, Stage
 from jobs.core.reasons import JobReason
 from jobs.core.states import JobState
-from jobs.core.works import calls_of, chosen_offer, fault_at
+from jobs.core.works import chosen_offer, fault_at, find_calls
 from jobs.files.storing import NoRoom, store
 from jobs.followers import Case, Follower
 from jobs.pictures import owner_actions, unread
@@ -176,7 +176,7 @@ def hold_unread(lease: StageLease, now: datetime, *, due_at: datetime) -> bool:
     job = Job.objects.select_for_update().get(pk=lease.stage.job_id)
     if not leases.release(lease, due_at=due_at):
         return False
-    if not calls_of(job.pk).filter(state__in=LIVE).exists():
+    if not find_calls(job.pk).filter(state__in=LIVE).exists():
         transitions.apply(
             job.pk, JobState.IN_DOUBT, event=EventName.UNREAD, now=now, reason=JobReason.UNREAD
         )
@@ -191,7 +191,7 @@ def end_unfetched(lease: StageLease, now: datetime, *, code: str) -> bool:
     job = Job.objects.select_for_update().get(pk=lease.stage.job_id)
     if not leases.finish(lease, now):
         return False
-    if calls_of(job.pk).filter(state__in=LIVE).exists():
+    if find_calls(job.pk).filter(state__in=LIVE).exists():
         transitions.record_event(job.pk, event=EventName.NOT_FETCHED, now=now, code=code)
         return True
     settling.settle(job, AttemptState.FAILED, now)

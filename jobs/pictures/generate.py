@@ -8,7 +8,7 @@ from providers.calls.models import Call
 from providers.webhooks import store
 
 
-def request_of(stage: Stage, call: Call) -> PictureRequest:
+def build_request(stage: Stage, call: Call) -> PictureRequest:
     job = stage.job
     return PictureRequest(
         work=call.work,
@@ -16,5 +16,5 @@ def request_of(stage: Stage, call: Call) -> PictureRequest:
         prompt=job.prompt,
         aspect_ratio=job.params.get("aspect_ratio", "1:1"),
         fault=fault_at(job, Offer(call.provider, call.model)),
-        hook_url=store.address_of(call),
+        hook_url=store.find_address(call),
     )

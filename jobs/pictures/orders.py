@@ -85,7 +85,7 @@ def _come_in(
     answer: Job | Refused
     if is_new and spender.visitor and not _take_visitor_seat(spender, network, now):
         answer = Refused(
-            "new_visitors", ledger.balance_of(spender, Kind.IMAGE, ledger.utc_day(now))
+            "new_visitors", ledger.read_balance(spender, Kind.IMAGE, ledger.utc_day(now))
         )
     else:
         answer = _open(spender, order, form_key, now, retry_of)

@@ -6,20 +6,20 @@ from datetime import datetime
 
 from jobs.core.models import Event, Job
 from jobs.core.states import JobState
-from jobs.core.works import calls_of
-from jobs.pictures.words.sentences import MOST_AHEAD, Known, sentences_of, usual_until
-from jobs.pictures.words.steps import steps_of
+from jobs.core.works import find_calls
+from jobs.pictures.words.sentences import MOST_AHEAD, Known, build_sentences, usual_until
+from jobs.pictures.words.steps import build_steps
 from providers.calls.durations import usual_duration
 
 
-def panel_of(job: Job, events: Sequence[Event], now: datetime) -> dict[str, object]:
+def build_panel(job: Job, events: Sequence[Event], now: datetime) -> dict[str, object]:
     known = _known(job, events, now)
     pictures = list(job.pictures.select_related("call").order_by("position"))
     return {
         "pictures": pictures,
         "has_result": bool(pictures),
-        "steps": steps_of(job, events, now),
-        "sentences": sentences_of(known),
+        "steps": build_steps(job, events, now),
+        "sentences": build_sentences(known),
         "maker": (pictures and pictures[0].call) or known.call or job.params,
         "look_in": look_in(known),
     }
@@ -35,7 +35,7 @@ def look_in(known: Known) -> int | None:
 
 def _known(job: Job, events: Sequence[Event], now: datetime) -> Known:
     """One query for any job, and a second while it waits or runs."""
-    call = calls_of(job.pk).last()
+    call = find_calls(job.pk).last()
     is_running = job.state == JobState.RUNNING
     return Known(
         job=job,

@@ -7,19 +7,19 @@ from typing import Any
 from django.conf import settings
 
 from jobs.core.models import Job
-from jobs.core.works import calls_of
+from jobs.core.works import find_calls
 from providers.calls.models import Call
 from providers.calls.money import format_amount
 from quotas.models import Attempt
 
 
-def report_of(job: Job) -> dict[str, Any]:
+def build_report(job: Job) -> dict[str, Any]:
     """`job` is read with its attempt; calls and pictures are read here, after it."""
     root = Path(settings.MEDIA_ROOT).absolute()
     pictures = job.pictures.order_by("position").values_list("file", flat=True)
     return {
         **report_of_new(job),
-        "calls": [_call(call) for call in calls_of(job.pk)],
+        "calls": [_call(call) for call in find_calls(job.pk)],
         "pictures": [str(root / file) for file in pictures],
     }
 

@@ -28,7 +28,7 @@ from jobs.core.outages import outlast
 from jobs.files import media, storing
 from jobs.files.storing import NoRoom, store
 from jobs.pictures import follow, unread
-from providers.adapters.registry import is_known, result_origins_of, result_retention
+from providers.adapters.registry import is_known, list_result_origins, result_retention
 from providers.adapters.run_queries import poll_run
 from providers.calls import interim, result_files
 from providers.calls import ledger as calls
@@ -143,7 +143,7 @@ def _bring(job_id: uuid.UUID, call: Call, history: History) -> Results:
         results.add(content)
         return results
     artifacts = result_files.read_rows(call)
-    results.answer_unread = unread.kept_of(call).filter(kind="answer", resolved_at=None).exists()
+    results.answer_unread = unread.find_kept(call).filter(kind="answer", resolved_at=None).exists()
     has_polled = not artifacts or not history.is_first
     if has_polled:
         artifacts = _newest(job_id, call, results)
@@ -176,7 +176,7 @@ def _fetch(call: Call, artifact: Artifact, history: History) -> Got:
             return got
     return download.fetch(
         artifact,
-        own_origins=result_origins_of(call.provider),
+        own_origins=list_result_origins(call.provider),
         seen=frozenset(history.cut),
         make_room=storing.check_room,
     )
@@ -228,7 +228,7 @@ def _store(job_id: uuid.UUID, call: Call, results: Results) -> list[Picture]:
     had = set(Picture.objects.filter(call=call).values_list("sha256", flat=True))
     rows = []
     for got in results.pictures:
-        row = picture_of(job_id, call, got)
+        row = build_picture_row(job_id, call, got)
         if row.sha256 not in had:
             storing.store(row.file, got.content)
             rows.append(row)
@@ -323,7 +323,7 @@ def _history_of(stage: Stage, call: Call) -> History:
             history.needs = facts.get("size", history.needs)
             history.draft = facts.get("draft", "")
             history.draft_sha256 = facts.get("sha256", "")
-    first = unread.kept_of(call).first()
+    first = unread.find_kept(call).first()
     history.unread_since = first.created_at if first else None
     return history
 
@@ -343,7 +343,7 @@ def _code(results: Results) -> str:
     return bad[0].why if bad else "unread"
 
 
-def picture_of(job_id: uuid.UUID, call: Call, got: Fetched) -> Picture:
+def build_picture_row(job_id: uuid.UUID, call: Call, got: Fetched) -> Picture:
     """Its position among the job's pictures is given when it is delivered. The file of each run has
     a name of its own: a run that slept past its lease overwrites no picture that was delivered, and
     what a dead run left behind is never written again while housekeeping removes it."""

@@ -47,7 +47,7 @@ def file_of(picture_id: uuid.UUID) -> str:
     return f"thumbnails/{picture_id.hex[:2]}/{picture_id.hex}.webp"
 
 
-def thumbnail_of(picture: Picture) -> bytes | None:
+def make_thumbnail(picture: Picture) -> bytes | None:
     """None where the original cannot be read."""
     path = media.path_of(file_of(picture.pk))
     assert path

@@ -41,7 +41,7 @@ def keep_answer(job_id: uuid.UUID, call: Call, answer: str, now: datetime) -> No
     keep(job_id, call, "answer", answer.encode("utf-8", "replace"), "answer", now)
 
 
-def kept_of(call: Call) -> QuerySet[UnreadResult]:
+def find_kept(call: Call) -> QuerySet[UnreadResult]:
     return UnreadResult.objects.filter(call=call).order_by("pk")
 
 

@@ -17,7 +17,7 @@ from django.http.request import UnreadablePostError
 from django.urls import Resolver404, ResolverMatch, resolve
 
 from jobs.people.requests import SiteRequest
-from jobs.people.snapshots import account_key_of
+from jobs.people.snapshots import find_account_key
 from jobs.people.visitors import known_visitor
 from jobs.web.htmx import wants_part
 from quotas.ratelimit import bypassed
@@ -99,7 +99,7 @@ def endpoint_of(request: SiteRequest) -> str:
     return match.view_name if match else ""
 
 
-def windows_of(request: SiteRequest) -> Iterator[Window]:
+def list_windows(request: SiteRequest) -> Iterator[Window]:
     endpoint = endpoint_of(request)
     if endpoint in UNLIMITED:
         return
@@ -139,7 +139,7 @@ def _counts_network(limit: Limit, person: str | None) -> bool:
 
 
 def _person_of(request: SiteRequest) -> str | None:
-    user = account_key_of(request)
+    user = find_account_key(request)
     visitor = None if user else known_visitor(request)
     return f"user {user}" if user else f"visitor {visitor}" if visitor else None
 

@@ -17,7 +17,7 @@ from jobs.people.passwords import TooManyPasswords
 from jobs.people.requests import SiteRequest
 from jobs.people.sign_in import bring_along
 from jobs.people.visitors import known_visitor, remember_visitor
-from jobs.web.limits import endpoint_of, windows_of
+from jobs.web.limits import endpoint_of, list_windows
 from jobs.web.views.limited import bare_limited_page, busy_page, limited_page
 from quotas import accounts
 from quotas.models import Account
@@ -46,7 +46,7 @@ class RateLimits:
         limiter()
 
     def __call__(self, request: SiteRequest) -> HttpResponse:
-        limited = limiter().check(windows_of(request))
+        limited = limiter().check(list_windows(request))
         if limited and not endpoint_of(request):
             return bare_limited_page(request, limited)
         request.limited = limited

@@ -52,9 +52,9 @@ class Quota:
         return round(100 * slots / whole) if whole else 0
 
 
-def quota_of(account: Account, kind: str) -> Quota:
+def read_quota(account: Account, kind: str) -> Quota:
     now = timezone.now()
-    return Quota(ledger.balance_of(account, kind, ledger.utc_day(now)), now)
+    return Quota(ledger.read_balance(account, kind, ledger.utc_day(now)), now)
 
 
 def slot_in_words(attempt: Attempt | None, now: datetime) -> str:

@@ -41,7 +41,7 @@ def parse_offer(pair: str) -> Offer:
     return Offer(provider, model)
 
 
-def estimate_of(offer: Offer) -> tuple[Decimal | None, str]:
+def estimate_cost(offer: Offer) -> tuple[Decimal | None, str]:
     """The price table's word at this moment: amount and currency, or (None, "")."""
     return settings.IMAGE_PRICES.get(str(offer), (None, ""))
 
@@ -80,7 +80,7 @@ def is_known(provider: str) -> bool:
     return provider in settings.PROVIDER_ACCOUNTS
 
 
-def result_origins_of(provider: str) -> frozenset[str]:
+def list_result_origins(provider: str) -> frozenset[str]:
     return find_provider(provider).result_origins() if is_known(provider) else frozenset()
 
 

@@ -16,7 +16,7 @@ from django.db.models.functions import Least
 
 from providers.adapters.registry import (
     Offer,
-    estimate_of,
+    estimate_cost,
     find_provider,
     result_retention,
     time_to_answer,
@@ -74,7 +74,7 @@ def open_call(
 
     A fallback names the call before it and the rule that allowed it.
     """
-    estimate, currency = estimate_of(offer)
+    estimate, currency = estimate_cost(offer)
     answer_by = now + time_to_answer(offer.provider)
     try:
         with transaction.atomic():

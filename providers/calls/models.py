@@ -300,7 +300,7 @@ class SmokeTestQuerySet(models.QuerySet["SmokeTest"]):
     def running(self) -> "SmokeTestQuerySet":
         return self.filter(ended_at=None)
 
-    def newest_of(self, provider: str) -> "SmokeTest | None":
+    def find_newest(self, provider: str) -> "SmokeTest | None":
         """The last one with a verdict."""
         ended = self.filter(provider=provider, ended_at__isnull=False)
         return ended.order_by("-began_at", "-pk").first()

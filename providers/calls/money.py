@@ -19,7 +19,7 @@ from django.conf import settings
 from django.db.models import Count, DecimalField, F, Q, QuerySet, Sum, Value
 from django.db.models.functions import Coalesce
 
-from providers.adapters.registry import Offer, estimate_of, find_provider
+from providers.adapters.registry import Offer, estimate_cost, find_provider
 from providers.calls.models import Call
 from providers.calls.states import CallState
 from providers.outcomes import LEAST_AMOUNT
@@ -61,7 +61,7 @@ def cap_reached(offer: Offer, now: datetime) -> datetime | None:
         return None
     limit, currency = cap
     begins, renews_at = day_of(offer.provider, now)
-    estimate, priced_in = estimate_of(offer)
+    estimate, priced_in = estimate_cost(offer)
     is_free = estimate == 0
     if estimate is None or not (is_free or priced_in == currency):
         # A job of before the price was taken away: how much it could cost is not known.
@@ -82,7 +82,7 @@ def spent_between(provider: str, currency: str, begins: datetime, ends: datetime
     return _exact(sent.aggregate(total=Sum(AMOUNT))["total"])
 
 
-def spend_of(providers: Iterable[str], now: datetime) -> dict[str, dict[str, Spend]]:
+def sum_spend(providers: Iterable[str], now: datetime) -> dict[str, dict[str, Spend]]:
     """By provider and currency, in four queries over separate rows. The days are those of
     `providers`; money at risk or possibly charged covers every provider of a call, the latter also
     calls that were folded into daily sums."""

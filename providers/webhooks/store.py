@@ -23,7 +23,7 @@ from providers.wire.verifiers import WebhookNotice
 MOST_OF_A_CALL = 20
 
 
-def address_of(call: Call) -> str:
+def find_address(call: Call) -> str:
     """Where the provider may report on this call; empty where it cannot, or sends none."""
     if not settings.PUBLIC_URL or not isinstance(find_provider(call.provider), SendsWebhooks):
         return ""

@@ -65,7 +65,7 @@ class OddProvider:
             if method == "POST":
                 is_open = _send(line, self._begin(json.loads(body)["input"]["prompt"]), self.way)
             elif path.startswith("/f/"):
-                is_open = _send(line, picture_of(self.prompts[name]), self.way_of_pictures)
+                is_open = _send(line, build_picture_row(self.prompts[name]), self.way_of_pictures)
             else:
                 is_open = self._answer_poll(line, name)
 
@@ -98,7 +98,7 @@ def colour_of(prompt: str) -> Colour:
     return (number * 9 % 256, number * 37 % 256, number * 101 % 256)
 
 
-def picture_of(prompt: str) -> bytes:
+def build_picture_row(prompt: str) -> bytes:
     buffer = io.BytesIO()
     Image.new("RGB", (16, 16), colour_of(prompt)).save(buffer, "PNG")
     return buffer.getvalue()

@@ -62,7 +62,7 @@ def kill_and_copy_over(site: Site, desk: Desk, copy: Path) -> None:
     shutil.copy(copy, database_file(site))
 
 
-def jobs_of(file: Path) -> int:
+def find_jobs(file: Path) -> int:
     """Read without the side files."""
     with closing(sqlite3.connect(f"file:{file}?immutable=1", uri=True)) as database:
         return database.execute("SELECT count(*) FROM jobs_job").fetchone()[0]
@@ -79,7 +79,7 @@ def test_a_site_does_not_start_beside_the_wal_of_another_database(site, desk, mo
     assert started.returncode == 1
     assert len(started.stderr.strip().splitlines()) == 1
     assert "counterfoil.sqlite3-wal" in started.stderr
-    assert jobs_of(database_file(site)) == 3
+    assert find_jobs(database_file(site)) == 3
 
 
 def test_a_copy_without_that_wal_is_treated_as_restored(site, desk):

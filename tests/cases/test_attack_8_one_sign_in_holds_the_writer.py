@@ -12,7 +12,7 @@ from jobs.ops import housekeeping
 from jobs.people.sign_in import BATCH, MOST_AT_ONCE, bring_along
 from jobs.processes import tasks
 from quotas.accounts import account_of_visitor, ensure_saved
-from quotas.ledger import balance_of
+from quotas.ledger import read_balance
 from quotas.models import Attempt
 from tests import rows
 
@@ -92,7 +92,7 @@ def test_the_day_is_right_before_thousands_of_old_jobs_are_moved(account, visito
     held = rows.generating(visitor, now)
     sign_in(account, visitor, now)
     assert rows.again(held).attempt.account == account
-    assert balance_of(account, "image", now.date()).on_hold == 1
+    assert read_balance(account, "image", now.date()).on_hold == 1
     assert account.jobs.count() == 1 + MOST_AT_ONCE
 
 

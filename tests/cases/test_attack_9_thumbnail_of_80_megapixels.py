@@ -26,7 +26,7 @@ def peak():
 picture = SimpleNamespace(pk=uuid.uuid4(), file=sys.argv[1])
 open("/proc/self/clear_refs", "w").write("5")
 before = peak()
-content = thumbnails.thumbnail_of(picture)
+content = thumbnails.make_thumbnail(picture)
 print(len(content or b""), before, peak())
 """
 

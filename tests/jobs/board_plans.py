@@ -41,12 +41,12 @@ def seen_of(client, name: str, path: str) -> dict[str, object]:
         assert client.get(f"/admin/{path}", headers=headers).status_code == 200, path
     reads: dict[str, list[str]] = {}
     for sql, params in asked:
-        for table, how in steps_of(sql, params):
+        for table, how in build_steps(sql, params):
             reads.setdefault(table, []).append(how)
     return {"queries": len(asked), "reads": reads}
 
 
-def steps_of(sql: str, params: object):
+def build_steps(sql: str, params: object):
     """The table and the way of each step that reads one of the big ones."""
     from django.db import connection
 

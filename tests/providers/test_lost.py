@@ -22,7 +22,7 @@ from providers.outcomes import (
     Run,
     Unknown,
 )
-from providers.recovery import SKEW, WIDE, CannotTell, Found, NotExecuted, find_lost, spans_of
+from providers.recovery import SKEW, WIDE, CannotTell, Found, NotExecuted, find_lost, group_by_span
 from tests.providers.call_rows import OFFER, open_call
 
 pytestmark = pytest.mark.django_db
@@ -322,14 +322,14 @@ def test_a_verdict_reads_no_history(lose, listed):
 
 def test_calls_that_were_lost_together_are_looked_for_in_one_list(lose, now):
     first, second, other = lose(), lose(600), lose(4 * 3600)
-    spans = spans_of([other, second, first], now + 24 * WIDE)
+    spans = group_by_span([other, second, first], now + 24 * WIDE)
     assert [group for _, group in spans] == [[first, second], [other]]
     assert spans[0][0].begins == first.sent_at - WIDE
     assert spans[0][0].ends == second.answer_by + WIDE
 
 
 def test_no_list_is_asked_for_beyond_this_moment(lose, now):
-    ((span, _),) = spans_of([lose()], now + SECOND)
+    ((span, _),) = group_by_span([lose()], now + SECOND)
     assert span.ends == now + SECOND + SKEW
 
 

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from quotas.accounts import account_of_visitor, ensure_saved
 from quotas.alerts import close_alert, open_alert
 from quotas.days import utc_day
-from quotas.ledger import balance_of, reserve
+from quotas.ledger import read_balance, reserve
 from quotas.models import Account, Alert, AlertKind, Allowance, Attempt, Grant, Plan
 
 
@@ -177,7 +177,7 @@ def test_grant_notes_who_gave_it_and_when(give, staff, now):
 
 def test_grant_raises_the_balance_at_once(give, account, now):
     give()
-    assert balance_of(account, "image", utc_day(now)).left == 15
+    assert read_balance(account, "image", utc_day(now)).left == 15
 
 
 @pytest.mark.parametrize("slots", [-1, 0, 100_001])

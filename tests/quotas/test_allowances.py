@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from quotas.ledger import balance_of, reserve, settle
+from quotas.ledger import read_balance, reserve, settle
 from quotas.models import Allowance, Attempt, Grant, Plan
 from quotas.states import AttemptState
 
@@ -34,7 +34,7 @@ def give(account, day, now):
 @pytest.fixture
 def left(account, day):
     def left(days: int = 0) -> int:
-        return balance_of(account, "image", day + timedelta(days=days)).left
+        return read_balance(account, "image", day + timedelta(days=days)).left
 
     return left
 
@@ -88,7 +88,7 @@ def test_revoked_before_it_was_used_it_is_as_if_it_never_was(give, left, take):
 def test_plan_below_what_is_held_leaves_nothing(account, day, take, left, slots):
     take(10)
     Allowance.objects.filter(plan=account.plan, kind="image").update(slots=slots)
-    balance = balance_of(account, "image", day)
+    balance = read_balance(account, "image", day)
     assert (balance.left, balance.on_hold, balance.allowed) == (0, 10, slots)
     assert take(3) == 0
 
@@ -114,7 +114,7 @@ def test_change_to_a_smaller_plan_and_back_loses_nothing(account, take, left):
 
 def test_grant_raises_the_bound_on_tries_with_the_allowance(give, account, day):
     give(2)
-    assert balance_of(account, "image", day).most_tries == 3 * 12 + 5
+    assert read_balance(account, "image", day).most_tries == 3 * 12 + 5
 
 
 def test_bound_counts_what_may_have_cost_and_nothing_else(account, take, now):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from quotas.accounts import account_of_visitor
 from quotas.balances import read_balances
-from quotas.ledger import Balance, balance_of
+from quotas.ledger import Balance, read_balance
 from quotas.models import Account, Allowance, Grant
 from quotas.states import AttemptState
 
@@ -41,41 +41,41 @@ def mixed_day(write_attempts, account, day, now):
 
 @pytest.mark.usefixtures("mixed_day")
 def test_balance_counts_each_state_once(account, day):
-    balance = balance_of(account, "image", day)
+    balance = read_balance(account, "image", day)
     assert balance == Balance(kind="image", allowed=12, used=2, on_hold=3, tries=8, day=day)
     assert (balance.left, balance.most_tries) == (7, 41)
 
 
 @pytest.mark.usefixtures("mixed_day")
 def test_other_days_and_kinds_are_untouched(account, day):
-    other = balance_of(account, "image", day - timedelta(days=1))
+    other = read_balance(account, "image", day - timedelta(days=1))
     assert (other.allowed, other.left, other.tries) == (10, 10, 0)
-    assert balance_of(account, "contract", day).left == 3
+    assert read_balance(account, "contract", day).left == 3
 
 
 @pytest.mark.usefixtures("mixed_day")
 def test_lowered_plan_leaves_nothing_and_never_less(account, day):
     Allowance.objects.filter(plan=account.plan).update(slots=1)
-    assert balance_of(account, "image", day).left == 0
+    assert read_balance(account, "image", day).left == 0
 
 
 @pytest.mark.usefixtures("mixed_day")
 def test_balance_is_one_query(account, day, django_assert_num_queries):
     with django_assert_num_queries(1):
-        balance_of(account, "image", day)
+        read_balance(account, "image", day)
 
 
 def test_account_without_a_row_has_its_whole_plan(db, day, django_assert_num_queries):
     newcomer = account_of_visitor("never seen")
     with django_assert_num_queries(1):
-        assert balance_of(newcomer, "image", day).left == 3
+        assert read_balance(newcomer, "image", day).left == 3
 
 
 @pytest.mark.usefixtures("mixed_day")
 def test_balances_of_many_agree_with_the_balance_of_each(account, visitor, day):
     found = read_balances([account, visitor], day)
     assert found == {
-        (each.pk, kind): balance_of(each, kind, day)
+        (each.pk, kind): read_balance(each, kind, day)
         for each in (account, visitor)
         for kind in ("image", "contract")
     }

@@ -246,7 +246,7 @@ class Ledger(RuleBasedStateMachine):
         for spender in self.model.spenders:
             account = Account(pk=spender.pk, plan_id=spender.plan)
             for kind in ("image", "contract"):
-                balance = ledger.balance_of(account, kind, self.day)
+                balance = ledger.read_balance(account, kind, self.day)
                 held = len(self.model.taken(spender, kind, self.day))
                 allowed = self.model.allowed(spender, kind, self.day)
                 assert balance.used + balance.on_hold == held

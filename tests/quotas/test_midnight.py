@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from quotas.accounts import account_of_user, ensure_saved
-from quotas.ledger import Refused, balance_of, reserve, settle
+from quotas.ledger import Refused, read_balance, reserve, settle
 from quotas.models import Account, Attempt
 from quotas.states import AttemptState
 
@@ -18,7 +18,7 @@ SUCCESS, FAILED = AttemptState.SUCCESS, AttemptState.FAILED
 
 
 def numbers(account: Account, at: datetime) -> tuple[int, int, int, int]:
-    balance = balance_of(account, "image", at.date())
+    balance = read_balance(account, "image", at.date())
     return balance.left, balance.on_hold, balance.used, balance.tries
 
 

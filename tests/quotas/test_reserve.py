@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from quotas.days import utc_day
-from quotas.ledger import Refused, balance_of, reserve, settle
+from quotas.ledger import Refused, read_balance, reserve, settle
 from quotas.models import Account, Allowance, Attempt, Grant, Plan
 from quotas.states import AttemptState
 
@@ -147,6 +147,6 @@ def test_pending_of_yesterday_holds_nothing_today(take, now, account):
     for _ in range(10):
         take()
     tomorrow = now + timedelta(days=1)
-    balance = balance_of(account, "image", utc_day(tomorrow))
+    balance = read_balance(account, "image", utc_day(tomorrow))
     assert (balance.left, balance.on_hold) == (10, 0)
     assert take(at=tomorrow).slot == 1

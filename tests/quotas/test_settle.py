@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from quotas.ledger import balance_of, reserve, settle
+from quotas.ledger import read_balance, reserve, settle
 from quotas.models import Attempt
 from quotas.states import ENDS, HELD, AttemptState
 
@@ -46,25 +46,25 @@ def test_second_settle_changes_nothing(attempt, now, first, second):
 
 def test_failure_frees_the_seat_at_once(attempt, account, now, day):
     settle(attempt_id=attempt.pk, state=FAILED, now=now)
-    assert balance_of(account, "image", day).left == 10
+    assert read_balance(account, "image", day).left == 10
     assert reserve(account=account, kind="image", now=now).slot == attempt.slot
 
 
 def test_success_keeps_the_seat(attempt, account, now, day):
     settle(attempt_id=attempt.pk, state=SUCCESS, now=now)
-    balance = balance_of(account, "image", day)
+    balance = read_balance(account, "image", day)
     assert (balance.left, balance.used, balance.on_hold) == (9, 1, 0)
     assert reserve(account=account, kind="image", now=now).slot == attempt.slot + 1
 
 
 def test_failure_that_cost_nothing_is_not_a_try(attempt, account, now, day):
     settle(attempt_id=attempt.pk, state=FAILED, now=now, cost_nothing=True)
-    assert balance_of(account, "image", day).tries == 0
+    assert read_balance(account, "image", day).tries == 0
 
 
 def test_failure_that_may_have_cost_is_a_try(attempt, account, now, day):
     settle(attempt_id=attempt.pk, state=FAILED, now=now)
-    assert balance_of(account, "image", day).tries == 1
+    assert read_balance(account, "image", day).tries == 1
 
 
 def test_success_never_counts_as_free_of_cost(attempt, now):

@@ -29,7 +29,7 @@ class Command(BaseCommand):
         user = User.objects.filter(username=options["name"]).first()
         if user is None:
             raise CommandError("there is no user with this name")
-        had = deletion.belongings_of([user])
+        had = deletion.count_belongings([user])
         self._say("Can be removed:", deletion_texts.what_can_go(had))
         self._say("Kept permanently, without a name:", deletion_texts.what_stays(had))
         self._say("On its way:", deletion_texts.what_happens(had))

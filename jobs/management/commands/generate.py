@@ -16,7 +16,7 @@ from jobs.core import heartbeats, leases, outages
 from jobs.core.models import Job
 from jobs.core.states import JobState
 from jobs.pictures.cli import NotOrdered, OrderInDoubt, order_from
-from jobs.pictures.reports import report_of, report_of_new, report_of_none
+from jobs.pictures.reports import build_report, report_of_new, report_of_none
 from jobs.pictures.words import WORDS
 from quotas import accounts
 
@@ -103,7 +103,7 @@ class Command(BaseCommand):
             job = Job.objects.select_related("attempt").get(pk=job_id)
             self._tell_events(job)
             self._tell_silence()
-            return report_of(job)
+            return build_report(job)
         except DatabaseError as exc:
             connection.close_if_unusable_or_obsolete()
             self._warn_once(f"the database {outages.describe(exc)}; {self.goes_on}")

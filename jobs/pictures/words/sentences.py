@@ -44,7 +44,7 @@ class Known:
         return next((event.at for event in reversed(self.events) if event.name == name), None)
 
 
-def sentences_of(known: Known) -> list[str]:
+def build_sentences(known: Known) -> list[str]:
     """The sentences to show. The first gives the status."""
     return [sentence for sentence in SAID[JobState(known.job.state)](known) if sentence]
 

@@ -39,7 +39,7 @@ class _Span:
     ended: datetime | None
 
 
-def steps_of(job: Job, events: Iterable[Event], now: datetime) -> list[Step]:
+def build_steps(job: Job, events: Iterable[Event], now: datetime) -> list[Step]:
     """`events` in the order they were written."""
     story = list(events)
     spans = _spans(job, _latest(story))

@@ -181,5 +181,5 @@ def _show_answer(
     request: HttpRequest, action: ActionPage, call: Call, found: ReferenceLookup
 ) -> HttpResponse:
     form = AttachForm(request.POST.dict() | {"seen": found.reference})
-    seen = Seen(reference_lookup.table_of(found), reference_lookup.warnings_of(call, found))
+    seen = Seen(reference_lookup.build_table(found), reference_lookup.list_warnings(call, found))
     return render_confirmation(request, action, form, refused="", status=200, seen=seen)

@@ -40,7 +40,7 @@ def _about_call(request: HttpRequest, call: Call) -> Actions:
     if may(attach.PERMISSION) and not attach.why_not(call, job):
         found.append((_("Attach a provider id"), reverse("admin:attach", args=[call.pk])))
     may_deliver = may(deliver.PERMISSION) and call.was_made
-    if may_deliver and not deliver.why_not(job, list(unread.kept_of(call))):
+    if may_deliver and not deliver.why_not(job, list(unread.find_kept(call))):
         found.append((_("Deliver"), reverse("admin:deliver", args=[call.pk])))
     return found
 
@@ -62,7 +62,7 @@ def _about_gate(request: HttpRequest, gate: Gate) -> Actions:
     provider = gate.provider
     if provider not in known_names() or not request.user.has_perms(provider_gate.PERMISSIONS):
         return []
-    gates, found = provider_gate.gates_of(provider), []
+    gates, found = provider_gate.read_gates(provider), []
     if not provider_gate.why_not_paused(gates):
         found.append((_("Pause"), reverse("admin:pause_provider", args=[provider])))
     if not provider_gate.why_not_resumed(gates):

@@ -20,7 +20,7 @@ from jobs.core.models import ActionName, Job, Picture, UnreadResult
 from jobs.core.states import JobState
 from jobs.files import storing
 from jobs.pictures import follow, unread
-from jobs.pictures.saving import picture_of
+from jobs.pictures.saving import build_picture_row
 from jobs.staff.actions import guards
 from jobs.staff.actions.base import (
     ActionRefused,
@@ -89,7 +89,7 @@ def run(call_id: int, picture: Picture, decision: Decision, **facts: Any) -> Non
     """The file of `picture` is stored already. Where this is refused, no row names it and
     housekeeping removes it."""
     call, job = lock_call(call_id)
-    refuse_if(why_not(job, list(unread.kept_of(call))))
+    refuse_if(why_not(job, list(unread.find_kept(call))))
     if job is None or not follow.deliver_kept(call, picture, decision.now):
         raise ActionRefused(overtaken())
     transitions.record_event(job.pk, event=EventName.DELIVERED, now=decision.now)
@@ -100,7 +100,7 @@ def run(call_id: int, picture: Picture, decision: Decision, **facts: Any) -> Non
 def page(request: HttpRequest, pk: int) -> HttpResponse:
     call = get_object_or_404(Call, pk=pk)
     job = find_job(call)
-    rows = list(unread.kept_of(call))
+    rows = list(unread.find_kept(call))
     action = ActionPage(
         title=_("Deliver"),
         yes=_("Deliver"),
@@ -115,7 +115,7 @@ def page(request: HttpRequest, pk: int) -> HttpResponse:
     def deliver(decision: Decision, data: dict[str, Any]) -> str:
         picture, source = _choose(data.get("picture"), rows)
         assert job, "the guard refuses a call of no job"
-        row = picture_of(job.pk, call, picture)
+        row = build_picture_row(job.pk, call, picture)
         try:
             storing.store(row.file, picture.content)
         except storing.NoRoom as exc:

@@ -10,7 +10,7 @@ from jobs.core.models import ActionName, StaffAction
 from jobs.staff.actions.base import ActionRefused, Decision, entry_about
 from jobs.staff.actions.page import ActionPage, Back, handle, requires
 from jobs.staff.actions.tables import Table, moment
-from quotas.ledger import balance_of
+from quotas.ledger import read_balance
 from quotas.models import Grant
 
 REVOKE_PERMISSION = "quotas.delete_grant"
@@ -38,7 +38,7 @@ def run_revoke(grant_id: int, decision: Decision) -> None:
 
 
 def preview_revoke(grant: Grant) -> list[str]:
-    balance = balance_of(grant.account, grant.kind, grant.day)
+    balance = read_balance(grant.account, grant.kind, grant.day)
     held = {"held": balance.used + balance.on_hold, "allowed": balance.allowed}
     rest = {"rest": max(0, balance.allowed - grant.slots)}
     return [

@@ -21,7 +21,7 @@ from providers.routing import gates as provider_gates
 PERMISSIONS = ("jobs.view_dashboard", "providers.change_gate")
 
 
-def gates_of(provider: str) -> list[Gate]:
+def read_gates(provider: str) -> list[Gate]:
     """The provider's own gate first, then those of its models. No rows before its first request."""
     return list(Gate.objects.filter(provider=provider).order_by("model"))
 
@@ -56,7 +56,7 @@ def preview_resume() -> list[str]:
 
 @transaction.atomic
 def run_pause(provider: str, decision: Decision) -> None:
-    refuse_if(why_not_paused(gates_of(provider)))
+    refuse_if(why_not_paused(read_gates(provider)))
     if not provider_gates.pause(provider, decision.now):
         raise ActionRefused(overtaken())
     _entry(ActionName.PAUSE, provider, decision).save()
@@ -65,7 +65,7 @@ def run_pause(provider: str, decision: Decision) -> None:
 @transaction.atomic
 def run_resume(provider: str, decision: Decision) -> None:
     """Ends the pauses of staff and those that its own answers caused."""
-    refuse_if(why_not_resumed(gates_of(provider)))
+    refuse_if(why_not_resumed(read_gates(provider)))
     if not provider_gates.resume(provider):
         raise ActionRefused(overtaken())
     _entry(ActionName.RESUME_PROVIDER, provider, decision).save()
@@ -112,7 +112,7 @@ def resume_page(request: HttpRequest, provider: str) -> HttpResponse:
 def _known_gates(provider: str) -> list[Gate]:
     if provider not in known_names():
         raise Http404
-    return gates_of(provider)
+    return read_gates(provider)
 
 
 def _entry(action: ActionName, provider: str, decision: Decision) -> StaffAction:

@@ -74,7 +74,7 @@ def why_not(call: Call, seen: ReferenceLookup) -> str:
     return ""
 
 
-def warnings_of(call: Call, seen: ReferenceLookup) -> list[str]:
+def list_warnings(call: Call, seen: ReferenceLookup) -> list[str]:
     """What speaks against it without proof: lists name models and times in their own way."""
     if seen.run is None:
         return [_("The provider's list for the time of the call does not show this run.")]
@@ -86,7 +86,7 @@ def warnings_of(call: Call, seen: ReferenceLookup) -> list[str]:
     return found
 
 
-def table_of(seen: ReferenceLookup) -> Table:
+def build_table(seen: ReferenceLookup) -> Table:
     run = seen.run
     heads = [_("Provider's id"), _("State"), _("Model"), _("Begun")]
     listed = [_shown(run.model), moment(run.created_at)] if run else ["–", "–"]
@@ -107,7 +107,7 @@ def words_of(seen: ReferenceLookup) -> str:
 
 
 def _in_list(call: Call, reference: str, now: datetime) -> Run | None:
-    [(span, _calls)] = recovery.spans_of([call], now)
+    [(span, _calls)] = recovery.group_by_span([call], now)
     listing = list_runs(call.provider, span.begins, span.ends)
     poll_answers.follow(call.provider, listing, polled_at=now, now=now)
     runs: Sequence[Run] = listing.runs if isinstance(listing, Listing) else ()

@@ -67,7 +67,7 @@ class Use:
 
 
 def board_at(now: datetime) -> Board:
-    spends = money.spend_of(known_names(), now)
+    spends = money.sum_spend(known_names(), now)
     flights = figures.flights(figures.live_by_provider(), figures.doubtful_by_provider(now))
     rows = provider_health.Rows(
         gates=provider_health.gates_by_provider(),
@@ -87,8 +87,8 @@ def board_at(now: datetime) -> Board:
             in_doubt=sum(flight.in_doubt for flight in flights.values()),
             waiting=figures.waiting(now),
             today=figures.ended_on(utc_day(now)),
-            at_risk=figures.totals_of(spends, "at_risk"),
-            possibly_charged=figures.totals_of(spends, "possibly_charged"),
+            at_risk=figures.sum_totals(spends, "at_risk"),
+            possibly_charged=figures.sum_totals(spends, "possibly_charged"),
         ),
         spending=spending,
         top=[Named(spender, names.get(spender.account_id, "")) for spender in spending.top],
@@ -100,7 +100,7 @@ def board_at(now: datetime) -> Board:
 
 def use_at(now: datetime) -> Use:
     days = usage.use_until(utc_day(now))
-    return Use(now, days, usage.chart_of(days))
+    return Use(now, days, usage.draw_chart(days))
 
 
 def _read_processes(now: datetime) -> Processes:

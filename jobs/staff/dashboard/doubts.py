@@ -26,7 +26,7 @@ def calls_in_doubt(now: datetime) -> list[Call]:
     return list(Call.objects.in_doubt(now).order_by("sent_at", "pk")[:MOST])
 
 
-def jobs_of(calls: list[Call]) -> dict[str, Job]:
+def find_jobs(calls: list[Call]) -> dict[str, Job]:
     """By work."""
     stages = Stage.objects.filter(work__in=[call.work for call in calls])
     stages = stages.select_related("job__account__user", "job__attempt")
@@ -41,7 +41,7 @@ def doubts(now: datetime) -> list[Doubt]:
     calls = calls_in_doubt(now)
     if not calls:
         return []
-    jobs, why_unchecked = jobs_of(calls), check.why_not_each(calls, now)
+    jobs, why_unchecked = find_jobs(calls), check.why_not_each(calls, now)
     return [_doubt(call, jobs, why_unchecked[call.pk], now) for call in calls]
 
 

@@ -81,7 +81,7 @@ def flights(live: dict[str, int], doubtful: dict[str, int]) -> dict[str, Flight]
     }
 
 
-def totals_of(spends: dict[str, dict[str, Spend]], column: str) -> Totals:
+def sum_totals(spends: dict[str, dict[str, Spend]], column: str) -> Totals:
     """Over all providers."""
     totals: dict[str, Decimal] = {}
     unpriced = 0

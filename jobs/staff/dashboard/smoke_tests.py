@@ -29,7 +29,7 @@ def tested_of(test: SmokeTest | None, now: datetime) -> Tested:
     """A good one that is too old is shown with its time, as in its alert."""
     if test is None:
         return Tested("", _("not tested yet"))
-    why = smoke.trouble_of(test, now)
+    why = smoke.describe_trouble(test, now)
     if test.is_good and why:
         return Tested("failing", _("too old"), at=test.began_at)
     if test.is_good:

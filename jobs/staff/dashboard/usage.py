@@ -53,7 +53,7 @@ def use_until(today: date) -> list[DayOfUse]:
     return [DayOfUse(day, **counts[day]) for day in days]
 
 
-def chart_of(days: list[DayOfUse]) -> Chart:
+def draw_chart(days: list[DayOfUse]) -> Chart:
     return stack(
         titles=[day.in_words for day in days],
         columns=[(day.success, day.pending, day.failed) for day in days],

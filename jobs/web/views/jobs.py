@@ -11,7 +11,7 @@ from jobs import outcomes
 from jobs.core.models import Job
 from jobs.core.states import OPEN, JobState
 from jobs.kinds import kind_of
-from jobs.panels import panel_of
+from jobs.panels import build_panel
 from jobs.people.own_rows import own_job
 from jobs.people.requests import SiteRequest
 from jobs.web.views.pages import polled_status, see_other, show, tell
@@ -22,7 +22,7 @@ from jobs.words.wording import MESSAGES, MessageName
 def job_page(request: SiteRequest, job_id: uuid.UUID) -> HttpResponse:
     job = own_job(request, job_id)
     context = {
-        **panel_of(job),
+        **build_panel(job),
         "has_news": request.GET.get("seen") != str(job.version),
     }
     status = polled_status(request, goes_on=job.state in OPEN)

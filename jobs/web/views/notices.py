@@ -19,7 +19,7 @@ def mail_notice(request: SiteRequest, job_id: uuid.UUID) -> HttpResponse:
     job = own_job(request, job_id)
     if "take_back" in request.POST:
         notices.take_back(job.pk, timezone.now())
-    elif not notices.address_of(job):
+    elif not notices.find_address(job):
         raise NotHere(_("We have no email address for you."))
     elif not notices.ask(job.pk, timezone.now()):
         tell(request, MESSAGES[MessageName.HAD_ENDED])

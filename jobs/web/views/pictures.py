@@ -23,11 +23,11 @@ from django_htmx.http import HttpResponseClientRedirect
 from jobs.core.models import Job, Picture
 from jobs.core.states import OPEN, JobState
 from jobs.files import media
-from jobs.people.own_rows import NotHere, neighbours_of, own_jobs, own_picture
+from jobs.people.own_rows import NotHere, find_neighbours, own_jobs, own_picture
 from jobs.people.requests import SiteRequest
 from jobs.pictures.forms import PictureForm, fresh_form, is_form_key
 from jobs.pictures.orders import NotRetried, new_form_key, order_picture
-from jobs.pictures.thumbnails import MEDIA_TYPE, thumbnail_of
+from jobs.pictures.thumbnails import MEDIA_TYPE, make_thumbnail
 from jobs.pictures.words import WORDS
 from jobs.web.htmx import wants_part
 from jobs.web.views.pages import see_other, show, tell
@@ -68,7 +68,7 @@ def new_picture(request: SiteRequest) -> HttpResponse:
 @require_safe
 def picture_page(request: SiteRequest, picture_id: uuid.UUID) -> HttpResponse:
     picture = own_picture(request, picture_id)
-    newer, older = neighbours_of(request, picture)
+    newer, older = find_neighbours(request, picture)
     context: dict[str, object] = {
         "picture": picture,
         "job": picture.job,
@@ -99,7 +99,7 @@ def picture_file(request: SiteRequest, picture_id: uuid.UUID) -> HttpResponseBas
 def picture_thumbnail(request: SiteRequest, picture_id: uuid.UUID) -> HttpResponseBase:
     """For lists; the original where none can be drawn."""
     picture = own_picture(request, picture_id)
-    content = thumbnail_of(picture)
+    content = make_thumbnail(picture)
     if content is None:
         return redirect("picture_file", picture.pk)
     response = HttpResponse(content, content_type=MEDIA_TYPE)
@@ -163,7 +163,7 @@ def _new_visitor_refusal(request: SiteRequest) -> str:
     day = ledger.utc_day(now)
     if new_visitors.has_room(find_quota_network(request), day):
         return ""
-    return new_visitor_refused_in_words(ledger.balance_of(account, Kind.IMAGE, day), now)
+    return new_visitor_refused_in_words(ledger.read_balance(account, Kind.IMAGE, day), now)
 
 
 def _explain_no_retry(request: SiteRequest, form: PictureForm, earlier: Job) -> HttpResponse:

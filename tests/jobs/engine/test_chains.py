@@ -80,7 +80,7 @@ def scripted(submits: list) -> list:
     ]
 
 
-def calls_of(job: Job) -> list[Call]:
+def find_calls(job: Job) -> list[Call]:
     return list(Call.objects.of_work(f"image:{job.pk}"))
 
 
@@ -99,12 +99,12 @@ class Chain:
         self.settled = ""
 
     def step(self, name: str, what) -> None:
-        before = calls_of(self.job)
+        before = find_calls(self.job)
         self.stale += before
         getattr(self, name)(what)
         self.nothing_is_undone()
         if any(call.late_outcome in ("accepted", "succeeded") for call in before):
-            assert len(calls_of(self.job)) == len(before)
+            assert len(find_calls(self.job)) == len(before)
 
     def work(self, what) -> None:
         working.advance(self.job.pk)
@@ -115,7 +115,7 @@ class Chain:
         working.advance(self.job.pk)
 
     def poll(self, answer) -> None:
-        live = [call for call in calls_of(self.job) if call.reference and call.poll_at]
+        live = [call for call in find_calls(self.job) if call.reference and call.poll_at]
         for call in live:
             follow_poll(call, answer, timezone.now())
 
@@ -127,7 +127,7 @@ class Chain:
 
     def hint(self, answer) -> None:
         """A webhook named a run, and the provider knows it: also one that it said it refused."""
-        unnamed = [call for call in calls_of(self.job) if not call.reference]
+        unnamed = [call for call in find_calls(self.job) if not call.reference]
         for call in unnamed if not isinstance(answer, NoAnswer) else ():
             if call.state != CallState.SENDING:
                 follow_poll(call, ConfirmedRun(f"hinted-{call.pk}", answer), timezone.now())
@@ -149,7 +149,7 @@ class Chain:
         outcomes.cancel(self.job.pk, timezone.now())
 
     def nothing_is_undone(self) -> None:
-        for call in calls_of(self.job):
+        for call in find_calls(self.job):
             if call.pk in self.ended:
                 assert call.state == self.ended[call.pk]
             elif call.ended_at:
@@ -187,7 +187,7 @@ def test_no_chain_holds_two_calls_that_may_have_been_billed(
         chain = Chain(job, clock)
         for name, what in [("work", None), *steps]:
             chain.step(name, what)
-            billed = [call for call in calls_of(job) if possibly_billed(call)]
+            billed = [call for call in find_calls(job) if possibly_billed(call)]
             unsettled = [call for call in billed if call.state != CallState.FAILED]
             assert len(unsettled) <= 1
             assert len(billed) <= 1 or after_billed
@@ -197,7 +197,7 @@ def test_no_chain_holds_two_calls_that_may_have_been_billed(
 
 
 def assert_the_books_balance(job: Job) -> None:
-    calls = calls_of(job)
+    calls = find_calls(job)
     assert not list(audit.violations(timezone.now()))
     is_live = any(call.ended_at is None for call in calls)
     was_given_up = any(call.state == CallState.GIVEN_UP for call in calls)

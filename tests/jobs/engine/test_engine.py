@@ -37,7 +37,7 @@ def call_of(job: Job) -> Call:
     return Call.objects.of_work(f"image:{job.pk}").last()
 
 
-def calls_of(job: Job) -> list[str]:
+def find_calls(job: Job) -> list[str]:
     return [call.state for call in Call.objects.of_work(f"image:{job.pk}")]
 
 
@@ -80,7 +80,7 @@ def test_the_request_leaves_after_its_row_is_committed(clock, order, fake, monke
     job = order()
     seen = []
     monkeypatch.setattr(
-        fake, "submit", lambda request, **when: seen.append(calls_of(job)) or Accepted("run")
+        fake, "submit", lambda request, **when: seen.append(find_calls(job)) or Accepted("run")
     )
     working.advance(job.pk)
     assert seen == [["sending"]]
@@ -130,7 +130,7 @@ def test_a_429_keeps_the_place_and_then_succeeds(clock, order, fake):
     clock.shift(timedelta(seconds=3))
     working.advance(job.pk)
     assert ends(job) == ("running", "", "pending")
-    assert calls_of(job) == ["rejected", "accepted"]
+    assert find_calls(job) == ["rejected", "accepted"]
 
 
 def test_a_429_fails_with_its_slot_back_after_pool_wait(clock, order, fake, settings):
@@ -157,7 +157,7 @@ def test_a_sender_that_overslept_sends_again_at_once(clock, order, fake):
     job = order()
     working.advance(job.pk)
     assert ends(job) == ("running", "", "pending")
-    assert calls_of(job) == ["rejected", "accepted"]
+    assert find_calls(job) == ["rejected", "accepted"]
 
 
 def test_a_cancelled_job_is_never_sent(clock, order, fake):

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from jobs.core.models import Job, Stage
 from jobs.engine import incoming
-from jobs.panels import panel_of
+from jobs.panels import build_panel
 from jobs.processes.ticker import follow_poll
 from providers.calls import ledger
 from providers.calls.models import Call, Gate
@@ -26,12 +26,12 @@ BAD_KEY = Rejected(Cause("auth", rule="refused", http=401))
 BUSY = Rejected(Cause("rate", rule="too_many", http=429))
 
 
-def calls_of(job: Job) -> list[Call]:
+def find_calls(job: Job) -> list[Call]:
     return list(Call.objects.of_work(f"image:{job.pk}"))
 
 
 def asked(job: Job) -> list[str]:
-    return [f"{call.provider} {call.state}" for call in calls_of(job)]
+    return [f"{call.provider} {call.state}" for call in find_calls(job)]
 
 
 def ends(job: Job) -> tuple[str, str, str]:
@@ -41,12 +41,12 @@ def ends(job: Job) -> tuple[str, str, str]:
 
 def polled(job: Job, answer) -> None:
     """The ticker's answer about the last call, and what follows from it."""
-    follow_poll(calls_of(job)[-1], answer, timezone.now())
+    follow_poll(find_calls(job)[-1], answer, timezone.now())
     working.advance(job.pk)
 
 
 def said(job: Job) -> str:
-    return " ".join(panel_of(rows.again(job))["sentences"])
+    return " ".join(build_panel(rows.again(job))["sentences"])
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_what_surely_was_not_executed_is_asked_of_another_at_once(order, fake, s
     job = order()
     working.advance(job.pk)
     assert asked(job) == ["fake rejected", "spare accepted"]
-    first, second = calls_of(job)
+    first, second = find_calls(job)
     assert (second.after, second.after_rule) == (first, answer.why.rule)
     assert ends(job) == ("running", "", "pending")
 
@@ -85,7 +85,7 @@ def test_what_may_have_been_executed_is_asked_of_nobody_else(order, fake, spare,
     fake.submits = [answer]
     job = order()
     working.advance(job.pk)
-    assert len(calls_of(job)) == 1
+    assert len(find_calls(job)) == 1
     assert spare.sent == []
 
 
@@ -113,7 +113,7 @@ def test_a_confirmed_failure_that_cost_nothing_is_asked_of_another(order, spare)
     working.advance(job.pk)
     polled(job, Failed(Cause("provider"), Decimal(0)))
     assert asked(job) == ["fake failed", "spare accepted"]
-    assert calls_of(job)[1].after_rule == "failed_for_nothing"
+    assert find_calls(job)[1].after_rule == "failed_for_nothing"
 
 
 @pytest.mark.parametrize("cost", [Decimal("5.00"), None])
@@ -132,7 +132,7 @@ def test_a_billed_failure_is_asked_of_another_under_the_setting(order, spare, se
     working.advance(job.pk)
     polled(job, Failed(Cause("provider"), Decimal("5.00")))
     assert asked(job) == ["fake failed", "spare accepted"]
-    assert calls_of(job)[1].after_rule == "failed_billed"
+    assert find_calls(job)[1].after_rule == "failed_billed"
 
 
 def test_an_attempt_remembers_what_an_earlier_call_of_it_cost(order, spare, settings):
@@ -162,7 +162,7 @@ def test_the_picture_of_a_fallback_says_who_made_it_and_why(order, fake, spare):
     polled(job, made())
     assert ends(job) == ("ready", "", "success")
     assert "Made with spare, brush-2 because fake, brush-1 was unavailable." in said(job)
-    assert panel_of(rows.again(job))["maker"] == calls_of(job)[1]
+    assert build_panel(rows.again(job))["maker"] == find_calls(job)[1]
 
 
 def test_a_bad_key_pauses_the_provider_for_the_next_job_with_an_alert(order, fake, spare):
@@ -172,7 +172,7 @@ def test_a_bad_key_pauses_the_provider_for_the_next_job_with_an_alert(order, fak
     working.advance(second.pk)
     assert asked(first) == ["fake rejected", "spare accepted"]
     assert asked(second) == ["spare accepted"]
-    assert calls_of(second)[0].after_rule == "paused"
+    assert find_calls(second)[0].after_rule == "paused"
     assert "because fake, brush-1 rejected this site's account" in said(second)
     alert = Alert.objects.get()
     assert (alert.kind, alert.subject, alert.closed_at) == (AlertKind.PROVIDER_PAUSED, "fake", None)
@@ -260,7 +260,7 @@ def test_a_spent_budget_fails_the_job_and_says_when_it_renews(order, capped):
     working.advance(second.pk)
     assert ends(second) == ("failed", "cap", "failed")
     assert "The budget renews at" in said(second)
-    assert calls_of(second) == []
+    assert find_calls(second) == []
 
 
 def test_a_spent_budget_is_no_matter_where_a_fallback_has_one(order, spare, capped):
@@ -304,7 +304,7 @@ def test_a_job_whose_provider_left_the_settings_is_asked_of_the_fallback(order, 
 def test_a_paid_picture_is_fetched_although_its_provider_left_the_settings(order, settings):
     job = order()
     working.advance(job.pk)
-    incoming.apply(calls_of(job)[0], made(), timezone.now())
+    incoming.apply(find_calls(job)[0], made(), timezone.now())
     without(settings, "fake")
     working.advance(job.pk)
     assert ends(job) == ("ready", "", "success")
@@ -314,7 +314,7 @@ def test_an_early_id_is_asked_about_when_the_answer_is_lost(order, fake):
     fake.early_ids, fake.submits = ["run-early"], [Unknown(Cause("transport", rule="lost"))]
     job = order()
     working.advance(job.pk)
-    assert (asked(job), calls_of(job)[0].reference) == (["fake accepted"], "run-early")
+    assert (asked(job), find_calls(job)[0].reference) == (["fake accepted"], "run-early")
     polled(job, made())
     assert ends(job) == ("ready", "", "success")
 
@@ -332,7 +332,7 @@ def test_an_early_id_of_another_call_is_not_taken(order, fake):
     first, second = order(), order()
     working.advance(first.pk)
     working.advance(second.pk)
-    assert [calls_of(job)[0].reference for job in (first, second)] == ["run-1", None]
+    assert [find_calls(job)[0].reference for job in (first, second)] == ["run-1", None]
     assert ends(second)[0] == "in_doubt"
 
 
@@ -340,7 +340,7 @@ def test_a_sender_that_died_after_the_headers_leaves_an_id(order, fake):
     job = order()
     working.advance(job.pk)
     Call.objects.update(state="sending", accepted_at=None)
-    call = calls_of(job)[0]
+    call = find_calls(job)[0]
     ledger.record(
         call_id=call.pk, news=Unknown(Cause("transport", rule="sender_lost")), now=timezone.now()
     )

@@ -16,7 +16,7 @@ from providers.routing import gates
 from quotas.models import Alert, AlertKind
 from tests import rows, working
 from tests.fakes import SPARE, made
-from tests.jobs.engine.test_fallback import DOWN, asked, calls_of, ends, polled, said
+from tests.jobs.engine.test_fallback import DOWN, asked, ends, find_calls, polled, said
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 
@@ -27,7 +27,7 @@ def test_a_late_picture_stands_beside_that_of_the_fallback(order, fake, spare):
     job = order()
     working.advance(job.pk)
     polled(job, made())
-    incoming.apply(calls_of(job)[0], made(), timezone.now())
+    incoming.apply(find_calls(job)[0], made(), timezone.now())
     working.advance(job.pk)
     assert ends(job) == ("ready", "", "success")
     shown = rows.again(job).pictures.order_by("position")
@@ -39,7 +39,7 @@ def test_a_late_picture_is_delivered_while_the_fallback_still_runs(order, fake, 
     fake.submits = [DOWN]
     job = order()
     working.advance(job.pk)
-    incoming.apply(calls_of(job)[0], made(), timezone.now())
+    incoming.apply(find_calls(job)[0], made(), timezone.now())
     working.advance(job.pk)
     assert ends(job) == ("ready", "", "success")
     polled(job, made())
@@ -51,7 +51,7 @@ def test_a_late_picture_that_cannot_be_fetched_takes_nothing_from_the_fallback(o
     job = order()
     working.advance(job.pk)
     unfetchable = Done((replace(made().artifacts[0], b64="bm8gcGljdHVyZQ=="),), Decimal("5.00"))
-    incoming.apply(calls_of(job)[0], unfetchable, timezone.now())
+    incoming.apply(find_calls(job)[0], unfetchable, timezone.now())
     working.advance(job.pk)
     assert ends(job) == ("running", "", "pending")
     polled(job, made())
@@ -62,7 +62,7 @@ def test_a_fallback_that_fails_takes_nothing_from_a_late_picture(order, fake, sp
     fake.submits = [DOWN]
     job = order()
     working.advance(job.pk)
-    incoming.apply(calls_of(job)[0], made(), timezone.now())
+    incoming.apply(find_calls(job)[0], made(), timezone.now())
     working.advance(job.pk)
     polled(job, Failed(Cause("provider"), Decimal(0)))
     assert ends(job) == ("ready", "", "success")
@@ -85,7 +85,7 @@ def waiting(order, fake, spare):
 
 
 def test_a_late_picture_ends_the_wait_for_another_provider(waiting, spare):
-    incoming.apply(calls_of(waiting)[0], made(), timezone.now())
+    incoming.apply(find_calls(waiting)[0], made(), timezone.now())
     assert ends(waiting) == ("running", "", "pending")
     assert list(audit.violations(timezone.now())) == []
     working.advance(waiting.pk)
@@ -97,12 +97,12 @@ def test_a_late_picture_ends_the_wait_for_another_provider(waiting, spare):
     "news", [Accepted("run-late"), Failed(Cause("provider"), None)], ids=["runs", "perhaps billed"]
 )
 def test_nobody_else_is_asked_once_the_refused_work_is_known_to_run(waiting, spare, clock, news):
-    incoming.apply(calls_of(waiting)[0], news, timezone.now())
+    incoming.apply(find_calls(waiting)[0], news, timezone.now())
     assert ends(waiting) == ("failed", "provider", "failed")
     clock.shift(timedelta(seconds=61))
     working.advance(waiting.pk)
     assert spare.sent == []
-    incoming.apply(calls_of(waiting)[0], made(), timezone.now())
+    incoming.apply(find_calls(waiting)[0], made(), timezone.now())
     working.advance(waiting.pk)
     assert ends(waiting) == ("ready", "", "failed")
     assert list(audit.violations(timezone.now())) == []
@@ -111,7 +111,7 @@ def test_nobody_else_is_asked_once_the_refused_work_is_known_to_run(waiting, spa
 def test_a_refused_work_that_failed_for_nothing_after_all_is_asked_of_another(
     waiting, spare, clock
 ):
-    incoming.apply(calls_of(waiting)[0], Failed(Cause("provider"), Decimal(0)), timezone.now())
+    incoming.apply(find_calls(waiting)[0], Failed(Cause("provider"), Decimal(0)), timezone.now())
     clock.shift(timedelta(seconds=61))
     working.advance(waiting.pk)
     assert asked(waiting) == ["fake rejected", "spare accepted"]
@@ -119,7 +119,7 @@ def test_a_refused_work_that_failed_for_nothing_after_all_is_asked_of_another(
 
 def test_a_late_picture_reaches_whoever_had_cancelled_the_wait(waiting):
     assert outcomes.cancel(waiting.pk, timezone.now())
-    incoming.apply(calls_of(waiting)[0], made(), timezone.now())
+    incoming.apply(find_calls(waiting)[0], made(), timezone.now())
     working.advance(waiting.pk)
     assert ends(waiting) == ("ready", "", "failed")
     assert list(audit.violations(timezone.now())) == []
@@ -130,9 +130,9 @@ def test_a_late_picture_after_its_day_says_which_day_it_took(order, fake, clock)
     job = order()
     working.advance(job.pk)
     clock.shift(timedelta(days=1))
-    incoming.give_up(calls_of(job)[0], timezone.now())
+    incoming.give_up(find_calls(job)[0], timezone.now())
     assert ends(job) == ("not_confirmed", "deadline", "pending")
-    incoming.apply(calls_of(job)[0], made(), timezone.now())
+    incoming.apply(find_calls(job)[0], made(), timezone.now())
     working.advance(job.pk)
     assert ends(job) == ("ready", "", "success")
     assert "It used a slot for" in said(job)

@@ -11,7 +11,7 @@ from django.utils import timezone
 from jobs.core.models import Job
 from jobs.engine import incoming
 from jobs.engine.recovery import follow
-from jobs.panels import panel_of
+from jobs.panels import build_panel
 from jobs.processes.ticker import Ticker, tick_once_if_alone
 from providers.calls import ledger
 from providers.calls.models import Call, Gate
@@ -84,7 +84,7 @@ def ends(job: Job) -> tuple[str, str]:
 
 def said(job: Job) -> str:
     job = Job.objects.select_related("attempt").get(pk=job.pk)
-    return " ".join(panel_of(job)["sentences"])
+    return " ".join(build_panel(job)["sentences"])
 
 
 def test_a_lost_submit_is_found_polled_and_delivered(lose, fake, ticker, clock):

@@ -36,7 +36,7 @@ def place(account: Account, number: int) -> Job:
 
 
 def left(account: Account) -> int:
-    return ledger.balance_of(account, Kind.IMAGE, ledger.utc_day(timezone.now())).left
+    return ledger.read_balance(account, Kind.IMAGE, ledger.utc_day(timezone.now())).left
 
 
 def test_a_hundred_pictures_on_their_way_hold_nothing_of_the_new_day(accounts):

@@ -15,7 +15,7 @@ from jobs.live import rendering
 from jobs.notifications import notices
 from jobs.ops import audit, housekeeping, smoke
 from jobs.people import deletion, removal
-from jobs.words.quota import quota_of
+from jobs.words.quota import read_quota
 from quotas.models import Allowance
 from tests import rows
 from tests.jobs.kinds import trio
@@ -84,7 +84,7 @@ def test_its_own_form_is_shown_again_with_what_was_typed_when_it_is_limited(ana_
 
 def test_a_plan_without_slots_of_its_kind_names_the_kind(account):
     Allowance.objects.filter(plan=account.plan, kind=trio.KIND).delete()
-    assert quota_of(account, trio.KIND).refusal == "Your plan includes no contracts."
+    assert read_quota(account, trio.KIND).refusal == "Your plan includes no contracts."
 
 
 def test_its_stream_renders_the_same_panel(job):

@@ -50,7 +50,7 @@ def part_of(stage: Stage) -> str:
     return (stage.work or "").rpartition(":")[2]
 
 
-def request_of(stage: Stage, call: Call) -> Request:
+def build_request(stage: Stage, call: Call) -> Request:
     return Request(work=call.work, model=call.model)
 
 
@@ -65,7 +65,7 @@ WORDS = KindWords(
 )
 
 
-def panel_of(job: Job, events: Sequence[Event], now: datetime) -> dict[str, object]:
+def build_panel(job: Job, events: Sequence[Event], now: datetime) -> dict[str, object]:
     calls = Call.objects.filter(work__in=job.stages.values("work"))
     parts = sorted((call.work.rpartition(":")[2], call.state) for call in calls)
     made = [part for part, state in parts if state == "succeeded"]
@@ -111,10 +111,10 @@ def expire_old(now: datetime) -> int:
 
 TRIO = Kind(
     name=KIND,
-    stages={"ask": Sends(request_of)},
+    stages={"ask": Sends(build_request)},
     follower=TrioFollower(),
     words=WORDS,
-    panel=panel_of,
+    panel=build_panel,
     templates=Templates(
         result="trio/result.html", request="trio/request.html", list_entry="trio/list_entry.html"
     ),

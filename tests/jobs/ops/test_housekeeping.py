@@ -18,7 +18,7 @@ from jobs.core.models import Event, Job, Lease, Picture
 from jobs.engine.schedules import PLANS
 from jobs.ops import housekeeping
 from jobs.ops.housekeeping import CHORES
-from jobs.panels import panel_of
+from jobs.panels import build_panel
 from jobs.pictures import thumbnails
 from jobs.processes import tasks
 from providers.calls import ledger, money
@@ -57,7 +57,7 @@ def test_attempts_and_jobs_stay_as_they_are(everything, now):
 
 def shown(job: Job) -> dict:
     """The panel, but for the time it was drawn at."""
-    panel = panel_of(rows.again(job))
+    panel = build_panel(rows.again(job))
     return {name: str(panel[name]) for name in ("steps", "sentences", "shown") if name in panel}
 
 
@@ -80,9 +80,9 @@ def test_what_was_given_up_stays_possibly_charged(account, now):
     rows.given_back(account, now)
     unpriced = rows.call_of(rows.not_confirmed(account, now + DAY))
     Call.objects.filter(pk=unpriced.pk).update(cost_estimate=None)
-    before = money.spend_of(["sandbox"], now + YEARS)["sandbox"]["RUB"]
+    before = money.sum_spend(["sandbox"], now + YEARS)["sandbox"]["RUB"]
     run(now + YEARS)
-    assert money.spend_of(["sandbox"], now + YEARS)["sandbox"]["RUB"] == before
+    assert money.sum_spend(["sandbox"], now + YEARS)["sandbox"]["RUB"] == before
     assert (before.possibly_charged, before.possibly_charged_unpriced) == (10, 1)
 
 
@@ -141,7 +141,7 @@ def test_pictures_of_visitors_go_and_their_ledgers_stay(
 ):
     job, anas = rows.ready(visitor, now), rows.ready(account, now)
     picture = Picture.objects.get(job=job)
-    thumbnails.thumbnail_of(picture)
+    thumbnails.make_thumbnail(picture)
     assert run(now + 29 * DAY) == {}
     with django_capture_on_commit_callbacks(execute=True):
         assert run(now + 31 * DAY) == {"pictures of visitors": 1}
@@ -175,7 +175,7 @@ def test_files_of_no_picture_go_after_a_day(account, now):
     rows.ready(account, now)
     picture = Path(site.MEDIA_ROOT) / Picture.objects.get().file
     os.utime(picture, ((now - YEARS).timestamp(),) * 2)
-    thumbnails.thumbnail_of(Picture.objects.get())
+    thumbnails.make_thumbnail(Picture.objects.get())
     old = [
         lay("pictures/ab/abc-1-0.png", 2 * DAY, now),
         lay(f"pictures/ab/.{picture.name}.0123456789abcdef", 2 * DAY, now),

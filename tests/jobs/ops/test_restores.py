@@ -11,7 +11,7 @@ from django_q.models import OrmQ
 from jobs.core.models import Lease, Stage
 from jobs.kinds import KINDS
 from jobs.ops import housekeeping, restores, smoke
-from jobs.panels import panel_of
+from jobs.panels import build_panel
 from jobs.processes.ticker import follow_poll
 from providers.calls.models import Call, Restore
 from providers.outcomes import Cause, Failed
@@ -37,8 +37,8 @@ def test_a_queued_job_is_cancelled_and_its_slot_goes_back(account, now):
         "failed",
         False,
     )
-    assert "restored from a backup" in panel_of(job)["sentences"][0]
-    assert panel_of(job)["sentences"][1:] == ["Your slot was given back."]
+    assert "restored from a backup" in build_panel(job)["sentences"][0]
+    assert build_panel(job)["sentences"][1:] == ["Your slot was given back."]
 
 
 def test_nothing_is_sent_for_it_again(order, fake, now):
@@ -113,7 +113,7 @@ def test_everyone_is_signed_out(client, ana, now):
 def test_a_smoke_test_of_that_time_brings_no_verdict(fake, now):
     smoke.begin(KINDS["image"], OFFER, now)
     take_over(now)
-    assert smoke.trouble_of(None, now) == ""
+    assert smoke.describe_trouble(None, now) == ""
     assert Stage.objects.unfinished().count() == 0
 
 

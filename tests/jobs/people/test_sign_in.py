@@ -11,7 +11,7 @@ from jobs.people import sign_in as jobs_sign_in
 from jobs.people.sign_in import bring_along
 from jobs.pictures.orders import PictureOrder, order_picture
 from quotas.accounts import account_of_user, account_of_visitor
-from quotas.ledger import Refused, balance_of
+from quotas.ledger import Refused, read_balance
 from quotas.models import Account, Attempt, Plan
 from tests import rows
 
@@ -33,7 +33,7 @@ def todays(day):
     """Used, on hold and left of the account's pictures today."""
 
     def todays(account: Account) -> tuple[int, int, int]:
-        balance = balance_of(account, "image", day)
+        balance = read_balance(account, "image", day)
         return balance.used, balance.on_hold, balance.left
 
     return todays
@@ -124,7 +124,7 @@ class TestReturning:
         rows.failed_billed(visitor, now)
         rows.failed(visitor, now)
         sign_in()
-        balance = balance_of(account, "image", day)
+        balance = read_balance(account, "image", day)
         assert (balance.tries, balance.left) == (1, 10)
 
     def test_no_state_changes(self, account, visitor, sign_in, now):

@@ -17,7 +17,7 @@ from jobs.people.snapshots import (
     LASTS,
     NAMES_FOR,
     Snapshot,
-    account_key_of,
+    find_account_key,
     trusted,
 )
 
@@ -49,7 +49,7 @@ def test_it_is_trusted_for_a_minute(ask, now, ago):
 @pytest.mark.parametrize("ago", [LASTS, 400 * LASTS, -SECOND / 1000, -400 * LASTS])
 def test_a_stale_one_and_one_of_the_future_only_name_the_account(ask, now, ago):
     assert trusted(ask(ago=ago), now) is None
-    assert account_key_of(ask(ago=ago)) == "7"
+    assert find_account_key(ask(ago=ago)) == "7"
 
 
 def test_it_soon_names_nobody(ask):
@@ -57,13 +57,13 @@ def test_it_soon_names_nobody(ask):
     cookie = ask().COOKIES[COOKIE]
     for after, named in ((NAMES_FOR - SECOND, "7"), (NAMES_FOR + SECOND, None)):
         with time_machine.travel(timezone.now() + after, tick=False):
-            assert account_key_of(ask(cookie=cookie)) == named
+            assert find_account_key(ask(cookie=cookie)) == named
 
 
 @pytest.mark.parametrize("session", ["", "t" * 32, "s" * 31, "s" * 10_000, "\0", "é"])
 def test_beside_another_session_it_is_worth_nothing(ask, now, session):
     assert trusted(ask(session=session), now) is None
-    assert account_key_of(ask(session=session)) is None
+    assert find_account_key(ask(session=session)) is None
 
 
 def test_what_the_browser_did_since_makes_it_stale(ask, now):
@@ -76,7 +76,7 @@ def test_what_the_browser_did_since_makes_it_stale(ask, now):
 @pytest.mark.parametrize("acted", ["soon", "-1", "1e3", "٣", "9" * 5000, "1 "])
 def test_an_unreadable_word_of_what_it_did_makes_it_stale(ask, now, acted):
     assert trusted(ask(acted=acted), now) is None
-    assert account_key_of(ask(acted=acted)) == "7"
+    assert find_account_key(ask(acted=acted)) == "7"
 
 
 def test_a_truncated_or_lengthened_one_is_nobodys(ask, now):

@@ -338,13 +338,13 @@ def test_a_living_site_says_nothing_on_stderr(run, sandbox):
 def test_an_outage_while_waiting_is_one_line_and_waiting_goes_on(
     run, sandbox, meanwhile, monkeypatch
 ):
-    real = generate.report_of
+    real = generate.build_report
 
     def away(job):
         raise OperationalError("the database system is shutting down")
 
     def set_report(function) -> Callable[[], None]:
-        return lambda: monkeypatch.setattr(generate, "report_of", function)
+        return lambda: monkeypatch.setattr(generate, "build_report", function)
 
     meanwhile(set_report(away), lambda: None, lambda: None, set_report(real), *PICTURE)
     ended = run("a fox", "--wait", "--json")

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from jobs.pictures.words.steps import steps_of
+from jobs.pictures.words.steps import build_steps
 from providers.outcomes import Accepted
 from tests import rows
 
@@ -34,7 +34,7 @@ EXPECTED = {
 
 
 def steps(job, now):
-    return steps_of(job, job.events.order_by("pk"), now)
+    return build_steps(job, job.events.order_by("pk"), now)
 
 
 @pytest.mark.parametrize("make", rows.EVERY_STATE, ids=lambda make: make.__name__)

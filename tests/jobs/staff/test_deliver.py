@@ -117,9 +117,9 @@ def test_two_deliveries_are_one_picture(job, staff):
 
     call, fetched = rows.call_of(job), saving.Fetched(png(), "image/png", "png", 8, 6)
     decision = Decision(staff, "converted", timezone.now())
-    deliver.run(call.pk, saving.picture_of(job.pk, call, fetched), decision)
+    deliver.run(call.pk, saving.build_picture_row(job.pk, call, fetched), decision)
     with pytest.raises(ActionRefused):
-        deliver.run(call.pk, saving.picture_of(job.pk, call, fetched), decision)
+        deliver.run(call.pk, saving.build_picture_row(job.pk, call, fetched), decision)
     assert Picture.objects.count() == 1
 
 

@@ -10,7 +10,7 @@ from jobs.core.models import StaffAction, Stage
 from jobs.engine import incoming
 from jobs.engine.recovery import follow
 from jobs.ops import audit
-from jobs.panels import panel_of
+from jobs.panels import build_panel
 from jobs.processes.ticker import Ticker
 from jobs.staff.actions.attach import run as attach
 from jobs.staff.actions.base import ActionRefused, Decision
@@ -20,7 +20,7 @@ from providers.calls.models import Call
 from providers.outcomes import Accepted, Cause, Failed, Listing, Rejected, Run, Unknown
 from providers.webhooks import store as hooks
 from providers.wire.verifiers import WebhookNotice
-from quotas.ledger import balance_of
+from quotas.ledger import read_balance
 from tests import rows
 from tests.jobs.staff.conftest import HOUR, REASON
 
@@ -36,7 +36,7 @@ def soon(staff, now):
 
 
 def left(account, now) -> int:
-    return balance_of(account, "image", now.date()).left
+    return read_balance(account, "image", now.date()).left
 
 
 def states(job) -> tuple[str, str, str]:
@@ -69,7 +69,7 @@ class TestGiveBack:
         assert not given_back(account, decision, now).attempt.cost_nothing
 
     def test_its_person_reads_a_decision_and_no_finding(self, account, decision, now):
-        panel = panel_of(given_back(account, decision, now))
+        panel = build_panel(given_back(account, decision, now))
         assert panel["sentences"] == [
             (
                 "We have not found out whether the picture was made. If it still arrives, it "
@@ -128,7 +128,7 @@ class TestLateTruth:
         assert states(job) == ("failed", "given_up", "ready")
         assert rows.call_of(job).late_outcome == "succeeded"
         assert left(account, now) == 10
-        assert "this picture used none" in " ".join(panel_of(job)["sentences"])
+        assert "this picture used none" in " ".join(build_panel(job)["sentences"])
 
     @pytest.mark.parametrize(
         "answer",
@@ -137,7 +137,7 @@ class TestLateTruth:
     def test_a_failure_is_told(self, account, decision, now, answer):
         job = rows.news(given_back(account, decision, now), answer, now + 2 * HOUR)
         assert states(job) == ("failed", "given_up", "failed")
-        assert panel_of(job)["sentences"][0] == "We found out later that no picture was made."
+        assert build_panel(job)["sentences"][0] == "We found out later that no picture was made."
 
     def test_the_providers_list_is_searched_for_it_all_the_same(
         self, account, decision, now, settings

@@ -13,7 +13,7 @@ from django.utils import timezone
 from jobs.core.models import Job, StaffAction
 from jobs.staff.actions.page import MOST_AT_ONCE
 from providers.calls.models import Call
-from quotas.ledger import balance_of
+from quotas.ledger import read_balance
 from quotas.models import Grant
 from tests import rows
 from tests.jobs.conftest import text_of
@@ -320,7 +320,7 @@ def test_a_grant_leads_to_the_page_that_takes_it_back(staff_client, extra, accou
     assert "drops to 10 at once" in text
     told = staff_client.post(door("revoke", extra), {"reason": "a mistake"}, follow=True)
     assert "The grant was taken back." in text_of(told)
-    assert balance_of(account, "image", now.date()).left == 10
+    assert read_balance(account, "image", now.date()).left == 10
 
 
 def test_a_grant_is_given_with_its_entry(staff_client, account, now):
@@ -334,10 +334,10 @@ def test_a_grants_form_that_is_sent_twice_is_one_grant(staff_client, account, no
     form = grant_form(staff_client, account, now)
     staff_client.post(GRANT, form)
     assert "Its slots are granted" in text_of(staff_client.post(GRANT, form, follow=True))
-    assert balance_of(account, "image", now.date()).left == 12
+    assert read_balance(account, "image", now.date()).left == 12
     assert StaffAction.objects.count() == 1
     staff_client.post(GRANT, grant_form(staff_client, account, now))
-    assert balance_of(account, "image", now.date()).left == 14
+    assert read_balance(account, "image", now.date()).left == 14
 
 
 @pytest.mark.parametrize("address", ["x", "99"])

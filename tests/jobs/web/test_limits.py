@@ -34,7 +34,7 @@ def knock(path: str = "/theme", address: str = ADDRESS, many: int = 1, **headers
     for _ in range(many):
         request = RequestFactory().get(path, REMOTE_ADDR=address, headers=headers)
         request.htmx = HtmxDetails(request)
-        refused = limiter().check(limits.windows_of(request))
+        refused = limiter().check(limits.list_windows(request))
     return refused is not None
 
 

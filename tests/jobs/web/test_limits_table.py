@@ -66,7 +66,7 @@ def ask(row: Row, visitor: str = "", address: str = HERE) -> Limited | None:
     request.htmx = HtmxDetails(request)
     if visitor:
         request.COOKIES[COOKIE] = SIGNER.sign(visitor)
-    return limiter().check(limits.windows_of(request))
+    return limiter().check(limits.list_windows(request))
 
 
 def let_through(row: Row, visitors, address: str = HERE) -> int:

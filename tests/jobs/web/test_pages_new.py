@@ -165,7 +165,7 @@ def test_refused_form_can_be_sent_again_as_it_is(ana_client, account):
 
 def test_refusal_says_why_though_a_slot_became_free_meanwhile(ana_client, account, monkeypatch):
     fill_day(account)
-    balance = ledger.balance_of(account, "image", timezone.now().date())
+    balance = ledger.read_balance(account, "image", timezone.now().date())
     outcomes.cancel(Job.objects.get().pk, timezone.now())
     monkeypatch.setattr(pictures, "order_picture", lambda **order: Refused("full", balance))
     response = ana_client.post(NEW, FIELDS)
@@ -174,7 +174,7 @@ def test_refusal_says_why_though_a_slot_became_free_meanwhile(ana_client, accoun
 
 
 def test_order_that_lost_every_race_may_be_sent_again(ana_client, account, monkeypatch):
-    balance = ledger.balance_of(account, "image", timezone.now().date())
+    balance = ledger.read_balance(account, "image", timezone.now().date())
     monkeypatch.setattr(pictures, "order_picture", lambda **order: Refused("full", balance))
     response = ana_client.post(NEW, FIELDS)
     assert response.status_code == 429
@@ -218,7 +218,7 @@ def test_used_up_day_is_called_used(ana_client, account, clock, now):
 
 def test_too_many_tries_are_refused_with_their_reason(ana_client, account, clock, now):
     Allowance.objects.filter(plan=account.plan, kind="image").update(slots=1)
-    for _ in range(ledger.balance_of(account, "image", now.date()).most_tries):
+    for _ in range(ledger.read_balance(account, "image", now.date()).most_tries):
         rows.failed_billed(account, now)
     response = ana_client.post(NEW, FIELDS)
     assert response.status_code == 429

@@ -98,8 +98,8 @@ def test_no_lost_call_is_looked_for_where_there_is_no_list(bare):
 
 
 def test_an_address_for_reports_is_given_only_where_reports_exist(bare, fake):
-    assert store.address_of(Call(provider="bare", hook_token="t")) == ""
-    assert store.address_of(Call(provider="fake", hook_token="t")).endswith("/hooks/fake/t/")
+    assert store.find_address(Call(provider="bare", hook_token="t")) == ""
+    assert store.find_address(Call(provider="fake", hook_token="t")).endswith("/hooks/fake/t/")
 
 
 @pytest.mark.django_db

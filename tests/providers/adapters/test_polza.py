@@ -27,7 +27,7 @@ from tests.adapter_limits import limit_polza
 URL = "https://s3.polza.test/f/1.png"
 
 
-def request_of(server):
+def build_request(server):
     head, _, body = server.received.partition(b"\r\n\r\n")
     line, *headers = head.decode().splitlines()
     return line, dict(header.split(": ", 1) for header in headers), body
@@ -49,7 +49,7 @@ def sent(serve):
         asked = {"work": "image:1", "model": "google/model", "prompt": "лиса в тумане", **changes}
         provider = adapter(name="any", base_url=f"{server.url}/api/", key="the-key")
         provider.submit(PictureRequest(**asked), send_by=datetime.now(UTC) + timedelta(seconds=30))
-        return request_of(server)
+        return build_request(server)
 
     return send
 
@@ -177,7 +177,7 @@ def test_poll_asks_by_the_id_escaped(serve):
     server = serve(answer)
     polza = Polza(name="polza", base_url=f"{server.url}/api", key="the-key")
     polza.poll("aig/1?x=#ü", "google/model")
-    line, headers, _ = request_of(server)
+    line, headers, _ = build_request(server)
     assert line == "GET /api/v1/media/aig%2F1%3Fx%3D%23%C3%BC HTTP/1.1"
     assert headers["Authorization"] == "Bearer the-key"
 

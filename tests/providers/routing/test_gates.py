@@ -275,7 +275,7 @@ def test_prices_of_eight_places_add_up_exactly(now, cap, settings):
         Call(**columns | {"work": f"image:more-{n}", "hook_token": f"t{n}"}) for n in range(999)
     )
     assert Call.objects.latest("pk").cost_estimate == Decimal("0.00000003")
-    assert money.spend_of(["fake"], now)["fake"]["RUB"].today == Decimal("0.00003")
+    assert money.sum_spend(["fake"], now)["fake"]["RUB"].today == Decimal("0.00003")
     assert is_open(now)
     cap("0.00003002")
     assert not is_open(now)
@@ -313,7 +313,7 @@ def test_currencies_are_never_added_together(now, cap, settings):
     enter(now, work="image:dollars", offer=OTHER_MODEL)
     cap("9.00")
     assert is_open(now)
-    spent = money.spend_of(["fake"], now)["fake"]
+    spent = money.sum_spend(["fake"], now)["fake"]
     assert {currency: spend.today for currency, spend in spent.items()} == {"USD": Decimal(5)}
 
 
@@ -325,7 +325,7 @@ def test_money_at_risk_and_possibly_charged_are_those_of_their_calls(now):
     ledger.give_up(call_id=over.pk, now=now)
     paid = enter(now, work="image:paid")
     ledger.record(call_id=paid.pk, news=Done((), Decimal("4.00")), now=now)
-    assert money.spend_of(["fake"], now)["fake"]["RUB"] == money.Spend(
+    assert money.sum_spend(["fake"], now)["fake"]["RUB"] == money.Spend(
         today=Decimal("14.00"), at_risk=Decimal("5.00"), possibly_charged=Decimal("5.00")
     )
 
@@ -335,9 +335,9 @@ def test_a_run_that_is_heard_of_late_stays_possibly_charged_until_it_ends(now):
     ledger.record(call_id=call.pk, news=Unknown(Cause("transport")), now=now)
     ledger.give_up(call_id=call.pk, now=now)
     ledger.record(call_id=call.pk, news=Accepted("run-late"), now=now)
-    assert money.spend_of(["fake"], now)["fake"]["RUB"].possibly_charged == Decimal("5.00")
+    assert money.sum_spend(["fake"], now)["fake"]["RUB"].possibly_charged == Decimal("5.00")
     ledger.record(call_id=call.pk, news=Failed(Cause("provider"), Decimal(0)), now=now)
-    assert money.spend_of(["fake"], now)["fake"]["RUB"] == money.Spend()
+    assert money.sum_spend(["fake"], now)["fake"]["RUB"] == money.Spend()
 
 
 def test_a_day_is_that_of_the_providers_own_calendar(now, fake, monkeypatch):
@@ -351,7 +351,7 @@ def test_money_of_a_provider_that_is_not_configured_any_more_is_told(now):
     lost = enter(now)
     ledger.record(call_id=lost.pk, news=Unknown(Cause("transport")), now=now)
     Call.objects.filter(pk=lost.pk).update(provider="gone")
-    spent = money.spend_of(["fake"], now)
+    spent = money.sum_spend(["fake"], now)
     assert spent["gone"]["RUB"] == money.Spend(at_risk=Decimal("5.00"))
 
 
@@ -359,7 +359,7 @@ def test_money_of_a_provider_that_is_not_configured_any_more_is_told(now):
 def test_money_is_three_queries_whatever_the_providers(now, spare, providers):
     enter(now)
     with CaptureQueriesContext(connection) as caught:
-        money.spend_of(providers, now)
+        money.sum_spend(providers, now)
     assert len(caught.captured_queries) == 3
 
 

@@ -71,13 +71,13 @@ def nothing_changed(call):
 class TestAddress:
     def test_it_is_below_the_public_url(self, call, settings):
         settings.PUBLIC_URL = "https://pictures.example.org"
-        assert hooks.address_of(call) == (
+        assert hooks.find_address(call) == (
             f"https://pictures.example.org/hooks/polza/{call.hook_token}/"
         )
 
     def test_without_a_public_url_there_is_none(self, call, settings):
         settings.PUBLIC_URL = ""
-        assert hooks.address_of(call) == ""
+        assert hooks.find_address(call) == ""
 
     def test_tokens_cannot_be_guessed_and_are_never_the_same(self, now):
         tokens = {open_call(now, work=f"image:{number}").hook_token for number in range(50)}
