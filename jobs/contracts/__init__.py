@@ -1,0 +1,1 @@
+"""Contracts: files read, split into clauses and compared."""

@@ -1,0 +1,1 @@
+"""Two lists of clauses into what changed between them, without Django."""
