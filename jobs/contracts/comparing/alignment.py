@@ -16,7 +16,7 @@ from jobs.contracts.reading.clauses import Part
 
 Pairs = dict[int, int]
 LEAST_LIKENESS = 62.0
-LEAST_WITH_TITLE = 30.0
+LEAST_WITH_TITLE = 15.0
 SAME_PARENT = 6.0
 SAME_TITLE = 25.0
 SAME_NUMBER = 4.0
@@ -95,9 +95,11 @@ def match_titles(earlier: Sequence[Words], later: Sequence[Words], pairs: Pairs)
         new = by_key(later, free(len(later), set(pairs)), key)
         for group, places in new.items():
             others = old.get(group, [])
-            if len(places) == len(others) == 1:
-                if likeness(earlier[others[0]], later[places[0]]) >= LEAST_WITH_TITLE:
-                    pairs[places[0]] = others[0]
+            least = 0.0 if with_parent else LEAST_WITH_TITLE
+            if len(places) == len(others) == 1 and (
+                likeness(earlier[others[0]], later[places[0]]) >= least
+            ):
+                pairs[places[0]] = others[0]
 
 
 def by_key(

@@ -25,11 +25,11 @@ NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes"}
 class Reader:
     def __init__(self, archive: Archive) -> None:
         self.archive = archive
+        archive.refuse_nested()
         self.main = archive.main_part() or "word/document.xml"
         root = archive.xml(self.main)
         if root is None or local(root) != "document":
             raise Unreadable(Reason.ARCHIVE)
-        archive.refuse_nested()
         self.relations = archive.relations(self.main)
         self.root = root
         self.styles = Styles(self.related("styles"))
@@ -58,6 +58,8 @@ class Reader:
         names = self.archive.names
         if any(name.lower().endswith("vbaproject.bin") for name in names):
             self.remarks["macros_ignored"] += 1
+        if any("/embeddings/" in name for name in names):
+            self.remarks["embedded_left_out"] += 1
         comments = self.related("comments")
         if comments is not None and len(comments):
             self.remarks["comments_left_out"] += len(comments)

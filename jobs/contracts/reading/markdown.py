@@ -12,8 +12,6 @@ from jobs.contracts.reading.html import read_html
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|#.*\n|\n)+?---[ \t]*\n")
 ATTRIBUTES = re.compile(r"^[ \t]*\{:[^}\n]*\}[ \t]*$", re.MULTILINE)
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-# Marks of emphasis that have lost their partner.
-STRAY = re.compile(r"(?<!\S)\*{1,3}(?=\S)|(?<=[\"”»])\*{1,3}")
 ATX = re.compile(r"(?m)^#{1,6} \S")
 
 
@@ -107,7 +105,7 @@ def inline_text(children: Sequence[Token]) -> tuple[str, int]:
         text += piece
         leading = leading and (bool(strong) or not piece.strip())
         lead = len(text) if leading else lead
-    return re.sub(r"[ \t\u00a0]+", " ", STRAY.sub("", text)), lead
+    return re.sub(r"[ \t\u00a0]+", " ", text), lead
 
 
 def is_break(token: Token) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pypdf import PdfReader
-from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
+from pypdf.errors import DependencyError, FileNotDecryptedError, LimitReachedError, PyPdfError
 from pypdf.generic import DictionaryObject
 
 from jobs.contracts.reading.blocks import Block, Kind
@@ -32,6 +32,8 @@ def read_pdf(data: bytes) -> tuple[list[Block], Remarks]:
         return Reader(data).read()
     except (DependencyError, FileNotDecryptedError) as error:
         raise Unreadable(Reason.PASSWORD) from error
+    except LimitReachedError as error:
+        raise Unreadable(Reason.BOMB) from error
     except DAMAGE as error:
         raise Unreadable(Reason.DAMAGED) from error
 

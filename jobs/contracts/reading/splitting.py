@@ -19,6 +19,8 @@ from jobs.contracts.reading.numbering import Candidate, Number, longest_sequence
 # A clause is x or x.y; what is numbered deeper belongs to it.
 DEEPEST = 2
 FEWEST_OF_SEQUENCE = 2
+# A shorter text has the language of the contract.
+FEWEST_CHARACTERS = 200
 
 
 @dataclass
@@ -284,7 +286,7 @@ def to_clause(piece: Piece, language: str) -> Clause:
         parent=piece.parent,
         text=text,
         words=words,
-        language=detect_language(text) if len(text) > 200 else language,
+        language=(detect_language(text) if len(text) > FEWEST_CHARACTERS else "") or language,
         page=piece.page,
     )
 

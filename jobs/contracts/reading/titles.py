@@ -15,7 +15,8 @@ VERBS = re.compile(
 )
 SENTENCE_END = re.compile(r"[.:](?=\s|$|[A-ZА-Я“\"«(])|\s[–—](?=\s)")
 QUOTED = r"[“\"][^”“\"]{1,80}[”\"]|«[^»]{1,80}»|„[^“”]{1,80}[“”]|‘[^’]{2,80}’(?!\w)"
-TERM = re.compile(rf"(?:The\s+|El\s+|La\s+)?(?P<term>{QUOTED})(?P<rest>.{{0,120}})", re.DOTALL)
+# A mark of emphasis that has lost its partner may come first.
+TERM = re.compile(rf"[*_]{{0,3}}(?:The\s+|El\s+|La\s+)?(?P<term>{QUOTED})[*_]{{0,3}}(?P<rest>.{{0,120}})", re.DOTALL)
 DEFINES = re.compile(
     r"\b(?:means?|refers?\s+to|shall\s+mean|has\s+the\s+meaning|have\s+the\s+meaning|is\s+defined|"
     r"are\s+defined|is\s+the|includes?|significa|se\s+entiende|se\s+refiere|означает|понимается|имеет\s+значение)\b"
