@@ -79,9 +79,9 @@ class Reader:
         texts = [" ".join(line.text for line in page) for page in pages]
         letters = [sum(map(str.isalnum, text)) for text in texts]
         empty = sum(count < FEWEST_LETTERS for count in letters)
-        if empty == len(pages):
-            raise Unreadable(Reason.SCAN if self.has_images() else Reason.NO_TEXT)
         garbage = sum(is_garbage(text) for text in texts)
+        if empty == len(pages) and not garbage:
+            raise Unreadable(Reason.SCAN if self.has_images() else Reason.NO_TEXT)
         if garbage * 2 > len(pages) - empty:
             raise Unreadable(Reason.GARBAGE)
         if garbage:
