@@ -2,8 +2,8 @@
 
 1. The same words: in order where they are unique, else by number, heading above and order.
 2. The same number and title, or a title that occurs once in each.
-3. By likeness of the words, with the heading above as a hint, over all that is left at once: the best
-   pair first, so that a swap of two similar clauses is no double rewrite.
+3. By likeness of the words, with the heading above as a hint, over all that is left at once. The
+   best pair comes first, so that a swap of two similar clauses is no double rewrite.
 """
 
 from collections import defaultdict
@@ -65,7 +65,11 @@ def pair_group(
 ) -> None:
     """Equal texts: those with the same place in the contract first, then in order."""
     for place in new:
-        same = [other for other in old if place_in_contract(earlier[other]) == place_in_contract(later[place])]
+        same = [
+            other
+            for other in old
+            if place_in_contract(earlier[other]) == place_in_contract(later[place])
+        ]
         if same:
             pairs[place] = same[0]
             old.remove(same[0])

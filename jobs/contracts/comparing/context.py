@@ -17,13 +17,17 @@ NUMBER = re.compile(r"(?<![\w.])(?:\d+|[A-Z](?=\.\d))(?:\.\d+)*(?![\w])")
 
 def references(text: str) -> set[str]:
     """The numbers of clauses that this text names."""
-    return {number for found in REFERENCE.finditer(text) for number in NUMBER.findall(found["numbers"])}
+    return {
+        number for found in REFERENCE.finditer(text) for number in NUMBER.findall(found["numbers"])
+    }
 
 
 def rest_on_changes(clauses: Iterable[Clause], changed: Iterable[Clause]) -> set[int]:
     """The positions of clauses that use a changed definition or name a changed clause."""
     changed = list(changed)
-    terms = [clause.title for clause in changed if clause.kind is ClauseKind.DEFINITION and clause.title]
+    terms = [
+        clause.title for clause in changed if clause.kind is ClauseKind.DEFINITION and clause.title
+    ]
     pattern = re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, terms)) + r")(?:s|es)?(?!\w)")
     numbers = {(clause.part is Part.SCHEDULE, clause.number) for clause in changed if clause.number}
     found: set[int] = set()

@@ -27,7 +27,13 @@ class Span:
     text: str
 
 
+FLIPPED = {Step.EQUAL: Step.EQUAL, Step.DELETED: Step.INSERTED, Step.INSERTED: Step.DELETED}
+
+
 def redline(earlier: str, later: str) -> list[Span]:
+    if earlier > later:
+        # One direction is computed and turned round, so that both show the same words.
+        return joined([Span(FLIPPED[one.step], one.text) for one in redline(later, earlier)])
     if earlier == later:
         return [Span(Step.EQUAL, earlier)] if earlier else []
     before, after = TOKEN.findall(earlier), TOKEN.findall(later)

@@ -1,7 +1,7 @@
 """python -m jobs.contracts.reading NAME SECONDS MEMORY OUTPUT: one file in, one JSON object out.
 
-The file comes on standard input. The object has `extract` or `refused`. Without one, and with an exit
-code other than 0, the process failed or met a limit; `child` finds out which.
+The file comes on standard input. The object has `extract` or `refused`. With an exit code other
+than 0 the process failed or met a limit; `child` finds out which.
 """
 
 import json

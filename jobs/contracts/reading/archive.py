@@ -11,7 +11,14 @@ from jobs.contracts.reading.refusals import Reason, Unreadable
 MOST_ENTRIES = 5_000
 MOST_BYTES = 100 * 2**20
 MOST_OF_PART = 40 * 2**20
-ARCHIVES = (b"PK\x03\x04", b"\x1f\x8b\x08", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07", b"BZh", b"\xfd7zXZ")
+ARCHIVES = (
+    b"PK\x03\x04",
+    b"\x1f\x8b\x08",
+    b"7z\xbc\xaf\x27\x1c",
+    b"Rar!\x1a\x07",
+    b"BZh",
+    b"\xfd7zXZ",
+)
 MAIN = "officeDocument"
 
 

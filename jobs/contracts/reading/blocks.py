@@ -1,7 +1,7 @@
 """What every format is turned into: blocks of text in reading order.
 
-A block is a heading, a paragraph, an item of a list or a table. Its text holds no markup. The number
-of an item that the format counts by itself is in `number`; a number that was typed stays in the text.
+A block is a heading, a paragraph, an item of a list or a table. Its text holds no markup. The
+number of an item that the format counts by itself is in `number`; a typed number stays in the text.
 """
 
 from dataclasses import asdict, dataclass, field, replace

@@ -15,8 +15,8 @@ from jobs.contracts.reading.refusals import Reason, Unreadable
 DELETED = {"del", "moveFrom"}
 INSERTED = {"ins", "moveTo"}
 TRANSPARENT = {
-    "hyperlink", "smartTag", "fldSimple", "sdt", "sdtContent", "customXml", "dir", "bdo", "ins", "moveTo",
-    "Choice", "subDoc",
+    "hyperlink", "smartTag", "fldSimple", "sdt", "sdtContent", "customXml", "dir", "bdo",
+    "ins", "moveTo", "Choice", "subDoc",
 }  # fmt: skip
 MARKS = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": "", "ptab": " "}
 NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes"}

@@ -38,7 +38,10 @@ class Numbers:
         self.counters: dict[str, Counters] = {}
         self.started: set[tuple[str, int]] = set()
         for element in children(root, "abstractNum"):
-            levels = {int(attribute(one, "ilvl") or 0): read_level(one) for one in children(element, "lvl")}
+            levels = {
+                int(attribute(one, "ilvl") or 0): read_level(one)
+                for one in children(element, "lvl")
+            }
             self.abstract[attribute(element, "abstractNumId")] = levels
         for element in children(root, "num"):
             self.read_instance(element)
@@ -105,7 +108,9 @@ def shown(levels: dict[int, Level], depth: int, counters: Counters) -> str:
     def value(found: re.Match[str]) -> str:
         place = int(found[1]) - 1
         count = counters.values.get(place, levels[place].start if place in levels else 1)
-        style = "decimal" if level.legal else (levels[place].format if place in levels else "decimal")
+        style = (
+            "decimal" if level.legal else (levels[place].format if place in levels else "decimal")
+        )
         return formatted(count, style)
 
     return re.sub(r"%(\d)", value, level.text).strip()

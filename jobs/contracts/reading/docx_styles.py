@@ -38,7 +38,8 @@ class Styles:
             (
                 name
                 for name, style in self.styles.items()
-                if attribute(style, "type") == "paragraph" and attribute(style, "default") in {"1", "true"}
+                if attribute(style, "type") == "paragraph"
+                and attribute(style, "default") in {"1", "true"}
             ),
             "",
         )

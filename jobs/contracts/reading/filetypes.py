@@ -17,12 +17,23 @@ class FileType(StrEnum):
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 IMAGES = (
-    b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\x00", b"MM\x00*", b"BM", b"\x00\x00\x01\x00", b"8BPS",
+    b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\x00", b"MM\x00*", b"BM", b"\x00\x00\x01\x00",
+    b"8BPS",
 )  # fmt: skip
 ARCHIVES = (
-    b"PK\x05\x06", b"PK\x07\x08", b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd",
+    b"PK\x05\x06", b"PK\x07\x08", b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!", b"BZh", b"\xfd7zXZ",
+    b"\x28\xb5\x2f\xfd",
 )  # fmt: skip
-BINARIES = (b"\x7fELF", b"MZ", b"\xca\xfe\xba\xbe", b"\xcf\xfa\xed\xfe", b"SQLite format", b"{\\rtf", b"%!PS", b"\x00asm")
+BINARIES = (
+    b"\x7fELF",
+    b"MZ",
+    b"\xca\xfe\xba\xbe",
+    b"\xcf\xfa\xed\xfe",
+    b"SQLite format",
+    b"{\\rtf",
+    b"%!PS",
+    b"\x00asm",
+)
 TEXT_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 HTML_START = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|meta|div|h1|p|table)\b",

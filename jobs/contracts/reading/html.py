@@ -10,7 +10,7 @@ from jobs.contracts.reading.blocks import Block, Kind
 
 HIDDEN = {"script", "style", "template", "head", "noscript", "nav", "svg", "button", "select"}
 HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-INLINE = set("a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q s "
+INLINE = set("a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q s "  # noqa: SIM905
              "samp small span strike strong sub sup time tt u var wbr img".split())  # fmt: skip
 STRONG = {"b", "strong", "u"}
 HEADINGS = {f"h{level}": level for level in range(1, 7)}

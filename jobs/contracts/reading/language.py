@@ -4,10 +4,10 @@ import re
 from collections import Counter
 
 FREQUENT = {
-    "en": set("the of and to in or any this by for with shall will agreement".split()),
-    "es": set("de la que el en los del las por para con una sus servicio".split()),
-    "fr": set("le les des du et une dans pour est sur au".split()),
-    "de": set("der die und das ist nicht mit den von zu ein".split()),
+    "en": set("the of and to in or any this by for with shall will agreement".split()),  # noqa: SIM905
+    "es": set("de la que el en los del las por para con una sus servicio".split()),  # noqa: SIM905
+    "fr": set("le les des du et une dans pour est sur au".split()),  # noqa: SIM905
+    "de": set("der die und das ist nicht mit den von zu ein".split()),  # noqa: SIM905
 }
 SCRIPTS = {
     "ru": re.compile(r"[\u0400-\u04ff]"),

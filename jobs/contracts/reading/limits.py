@@ -17,7 +17,7 @@ class Limits:
 
 
 def apply(limits: Limits) -> None:
-    """To this process, for good: no network, no programs, no files written, bounded memory and time."""
+    """To this process, for good: no network, no programs, no files, bounded memory and time."""
     seconds = max(1, int(limits.seconds))
     resource.setrlimit(resource.RLIMIT_AS, (limits.memory, limits.memory))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))

@@ -49,7 +49,7 @@ class Reader:
         if opening.type == "heading_open":
             self.add(Kind.HEADING, text, int(opening.tag[1]), lead)
         elif opening.type in {"td_open", "th_open"}:
-            self.add_cell(text, first=opening.meta.get("first", False))
+            self.add_cell(text, first=str(opening.meta.get("first", "")))
         else:
             for part in text.split("\n"):
                 self.add(Kind.PARAGRAPH, part, 0, min(lead, len(part)))
@@ -64,7 +64,7 @@ class Reader:
                 kind, level = Kind.ITEM, len(self.lists) - 1
         self.blocks.append(Block(kind, text.strip(), level, number, lead=lead))
 
-    def add_cell(self, text: str, *, first: bool) -> None:
+    def add_cell(self, text: str, *, first: str) -> None:
         last = self.blocks[-1] if self.blocks else None
         if first == "table":
             self.blocks.append(Block(Kind.TABLE, text))
@@ -113,15 +113,15 @@ def is_break(token: Token) -> bool:
 
 
 def mark_first_cells(tokens: Sequence[Token]) -> None:
-    first: object = False
+    first = ""
     for token in tokens:
         if token.type == "table_open":
             first = "table"
-        elif token.type == "tr_open" and first is not True:
-            first = first or True
+        elif token.type == "tr_open":
+            first = first or "row"
         elif token.type in {"td_open", "th_open"}:
             token.meta["first"] = first
-            first = False
+            first = ""
 
 
 def read_markdown(text: str) -> list[Block]:

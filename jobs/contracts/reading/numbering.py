@@ -23,7 +23,8 @@ ORDINALS = {
             "séptima séptimo septima السابعة seventh", "octava octavo الثامنة eighth",
             "novena noveno التاسعة ninth", "décima décimo decima العاشرة tenth",
             "undécima undecima", "duodécima duodecima", "decimotercera", "decimocuarta",
-            "decimoquinta", "decimosexta", "decimoséptima", "decimoctava", "decimonovena", "vigésima",
+            "decimoquinta", "decimosexta", "decimoséptima", "decimoctava", "decimonovena",
+            "vigésima",
         ),
         start=1,
     )
@@ -34,7 +35,9 @@ NUMBERED_WORD = re.compile(
     rf"(?P<word>{WORDS})\s+(?P<number>\d+(?:\.\d+)*|[IVXLC]+\b|[^\W\d_]+)\s*(?P<end>[.:)\-–—]*)",
     re.IGNORECASE,
 )
-DECIMAL = re.compile(r"(?:§\s*)?(?P<number>\d{1,3}(?:\.\d{1,3})*)(?P<end>[.)]|\s*[-–—:]|(?=\s|$))\s*")
+DECIMAL = re.compile(
+    r"(?:§\s*)?(?P<number>\d{1,3}(?:\.\d{1,3})*)(?P<end>[.)]|\s*[-–—:]|(?=\s|$))\s*"
+)
 LETTER = re.compile(r"(?P<number>[A-ZА-Я])(?P<end>[.)])\s+")
 UPPER_ROMAN = re.compile(r"(?P<number>[IVXL]{1,7})(?P<end>[.)]|\s[-–—])\s*")
 MONTHS = re.compile(
@@ -46,7 +49,7 @@ MONTHS = re.compile(
 
 @dataclass(frozen=True)
 class Number:
-    """`shown` is the number as printed without its end mark, `length` how much of the text it is."""
+    """`shown` is the number as printed without its end mark, `length` its part of the text."""
 
     key: tuple[int, ...]
     shown: str
@@ -129,7 +132,7 @@ class Candidate:
 def longest_sequence(candidates: Sequence[Candidate]) -> list[Candidate]:
     """The heaviest run of candidates in which each number may follow the one before.
 
-    A single gap is allowed at a price: a clause whose number could not be read must not end the run.
+    A single gap is allowed at a price: a number that could not be read must not end the run.
     The time is linear: for each prefix of a number only the best run that ends there is kept.
     """
     best: dict[tuple[int, ...], tuple[float, int]] = {}

@@ -22,8 +22,8 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 Remarks = list[tuple[str, int]]
 # What damaged files make pypdf raise besides its own errors.
 DAMAGE = (
-    PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, OSError, RecursionError,
-    OverflowError, AssertionError, NotImplementedError, ZeroDivisionError, UnicodeError,
+    PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, OSError,
+    RecursionError, OverflowError, AssertionError, NotImplementedError, ZeroDivisionError, UnicodeError,
 )  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def is_garbage(text: str) -> bool:
 
 
 def filled_in(page: DictionaryObject) -> Iterator[str]:
-    """Values of form fields and typed-over annotations: a viewer draws them, no text layer has them."""
+    """Values of form fields and typed-over notes: a viewer draws them, no text layer has them."""
     for reference in resolved(page.get("/Annots")) or []:
         note = resolved(reference)
         if not isinstance(note, DictionaryObject):

@@ -3,6 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -11,7 +12,7 @@ from pypdf import PageObject
 from jobs.contracts.reading.blocks import Block, Kind
 from jobs.contracts.reading.numbering import parse_number
 from jobs.contracts.reading.plain import clean, join_lines
-from jobs.contracts.reading.titles import TERM, is_schedule
+from jobs.contracts.reading.titles import TERM, is_schedule, title_length
 
 BOLD = re.compile(r"bold|black|heavy|semibold|demi", re.IGNORECASE)
 BULLET = re.compile(r"[•▪●◦○■–-]\s")
@@ -19,7 +20,10 @@ ITEM = re.compile(r"\(?(?:[a-zа-я]|[ivx]{1,5}|\d{1,2})[.)]\s")
 SENTENCE_ENDS = (".", ":", ";", "!", "?", "”", ".»")
 SMALLEST_TYPE = 2.5
 FURNITURE_LINES = 6
-PAGE_NUMBER = re.compile(r"\W*(?:page|página|pág\.?|стр\.?|страница|صفحة)?\W*\d{1,4}(?:\s*(?:/|of|de|из|von)\s*\d{1,4})?\W*", re.IGNORECASE)
+PAGE_NUMBER = re.compile(
+    r"\W*(?:page|página|pág\.?|стр\.?|страница|صفحة)?\W*\d{1,4}(?:\s*(?:/|of|de|из|von)\s*\d{1,4})?\W*",
+    re.IGNORECASE,
+)
 
 
 @dataclass
@@ -51,7 +55,9 @@ class Piece:
 def lines_of(page: PageObject, number: int) -> tuple[list[Line], int]:
     """The lines in reading order, and how many pieces of text no reader of the page sees."""
     box = page.mediabox
-    left, bottom, right, top = (float(value) for value in (box.left, box.bottom, box.right, box.top))
+    left, bottom, right, top = (
+        float(value) for value in (box.left, box.bottom, box.right, box.top)
+    )
     pieces: list[Piece | None] = []
     hidden = 0
 
@@ -108,7 +114,7 @@ def make_line(pieces: list[Piece], number: int) -> Line | None:
 
 
 def mark_gaps(lines: list[Line]) -> None:
-    gaps = [above.y - below.y for above, below in zip(lines, lines[1:], strict=False)]
+    gaps = [above.y - below.y for above, below in pairwise(lines)]
     usual = median([gap for gap in gaps if 4 < gap < 40] or [12.0])
     for gap, above, line in zip(gaps, lines, lines[1:], strict=False):
         room = max(usual * 1.35, min(above.size, line.size) * 1.6)
@@ -129,8 +135,7 @@ def without_furniture(pages: list[list[Line]]) -> tuple[list[list[Line]], int]:
         left = [
             line
             for line in page
-            if id(line) not in outer
-            or not (key_of(line) in repeated or is_page_number(line, page))
+            if id(line) not in outer or not (key_of(line) in repeated or is_page_number(line, page))
         ]
         dropped += len(page) - len(left)
         kept.append(left)
@@ -172,7 +177,7 @@ def paragraphs(pages: list[list[Line]]) -> list[Block]:
 
 
 def heading_sizes(lines: list[Line], body: float) -> dict[float, int]:
-    """The sizes larger than that of the text, each a level; a title of a page of its own included."""
+    """The sizes larger than that of the text, each a level of headings."""
     large = sorted({line.size for line in lines if line.size > body * 1.08}, reverse=True)
     return {size: min(level, 6) for level, size in enumerate(large, start=1)}
 
@@ -183,7 +188,7 @@ def opens_paragraph(line: Line, before: Line, width: int) -> bool:
     turned = line.page != before.page
     if line.apart and not turned:
         return True
-    if BULLET.match(line.text) or TERM.match(line.text) and before.text.endswith(SENTENCE_ENDS):
+    if BULLET.match(line.text) or (TERM.match(line.text) and before.text.endswith(SENTENCE_ENDS)):
         return True
     ended = before.text.endswith(SENTENCE_ENDS) or before.text.isupper()
     short = len(before.text) < width * 0.7
@@ -191,9 +196,14 @@ def opens_paragraph(line: Line, before: Line, width: int) -> bool:
         return ended or short or before.text.endswith((",", " and", " or", " y", " o", " и"))
     if parse_number(line.text) and (ended or short):
         return True
-    if is_schedule(line.text) and ended:
+    if (is_schedule(line.text) and ended) or (short and is_numbered_title(before.text)):
         return True
     return ended and short and not line.text[:1].islower()
+
+
+def is_numbered_title(text: str) -> bool:
+    number = parse_number(text)
+    return number is not None and title_length(text[number.length :]) == len(text) - number.length
 
 
 def style_of(line: Line) -> tuple[float, bool]:
@@ -209,7 +219,9 @@ def make_block(group: list[Line], levels: dict[float, int], body: float) -> Bloc
     if level and len(text) < 300 and not (text.endswith((".", ";")) and len(text) > 150):
         return Block(Kind.HEADING, text, level, page=first.page, lead=lead)
     if is_bold_heading(group, text):
-        return Block(Kind.HEADING, text, max(levels.values(), default=0) + 1, page=first.page, lead=lead)
+        return Block(
+            Kind.HEADING, text, max(levels.values(), default=0) + 1, page=first.page, lead=lead
+        )
     return Block(Kind.PARAGRAPH, text, page=first.page, lead=min(lead, len(text)))
 
 

@@ -16,7 +16,16 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-GUESSES = ["cp1251", "koi8_r", "mac_cyrillic", "cp1252", "cp1256", "iso8859_5", "cp866", "mac_roman"]
+GUESSES = [
+    "cp1251",
+    "koi8_r",
+    "mac_cyrillic",
+    "cp1252",
+    "cp1256",
+    "iso8859_5",
+    "cp866",
+    "mac_roman",
+]
 DECLARED = {*GUESSES, "iso_8859_1", "iso_8859_15", "iso_8859_5"}
 LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")

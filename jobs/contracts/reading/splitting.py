@@ -85,9 +85,9 @@ def sections_at_schedules(blocks: list[Block]) -> list[list[Block]]:
         )
         if opens_schedule and seen_body:
             starts.append(position)
-        elif block.kind is not Kind.TABLE and parse_number(shown_text(block)):
-            seen_body = True
-        elif block.kind is Kind.HEADING and position:
+        elif (block.kind is not Kind.TABLE and parse_number(shown_text(block))) or (
+            block.kind is Kind.HEADING and position
+        ):
             seen_body = True
     return [blocks[a:b] for a, b in zip(starts, [*starts[1:], len(blocks)], strict=True)]
 
@@ -119,7 +119,9 @@ def split_part(blocks: list[Block], part: Part) -> list[Piece]:
                 parents[opening.depth] = opening
             pieces.append(piece)
             if opening.rest:
-                piece.blocks.append(replace(block, text=opening.rest, number="", kind=Kind.PARAGRAPH))
+                piece.blocks.append(
+                    replace(block, text=opening.rest, number="", kind=Kind.PARAGRAPH)
+                )
         else:
             pieces[-1].blocks.append(block)
     return pieces
@@ -231,7 +233,7 @@ def weight_of(block: Block, number: Number) -> float:
 
 
 def nested_keys(blocks: list[Block], numbers: dict[int, Number]) -> dict[int, tuple[int, ...]]:
-    """The place of each number. An item of an inner list lies below the item that holds the list."""
+    """The place of each number. An item of an inner list lies below the item with the list."""
     keys: dict[int, tuple[int, ...]] = {}
     above: dict[int, tuple[int, ...]] = {}
     for position, block in enumerate(blocks):

@@ -3,7 +3,7 @@
 import re
 
 SMALL = set(
-    "a an and as at by for from in into of on or per the to vs with & - – "
+    "a an and as at by for from in into of on or per the to vs with & - – "  # noqa: SIM905
     "de del la las el los y e o u en por para con al a un una "
     "и в во на с со о об от до по за из или к для не".split()
 )
@@ -14,9 +14,12 @@ VERBS = re.compile(
     re.IGNORECASE,
 )
 SENTENCE_END = re.compile(r"[.:](?=\s|$|[A-ZА-Я“\"«(])|\s[–—](?=\s)")
-QUOTED = r"[“\"][^”“\"]{1,80}[”\"]|«[^»]{1,80}»|„[^“”]{1,80}[“”]|‘[^’]{2,80}’(?!\w)"
+QUOTED = r"[“\"][^”“\"]{1,80}[”\"]|«[^»]{1,80}»|„[^“”]{1,80}[“”]|‘(?:[^’]|’(?=\w)){2,80}’(?!\w)"
 # A mark of emphasis that has lost its partner may come first.
-TERM = re.compile(rf"[*_]{{0,3}}(?:The\s+|El\s+|La\s+)?(?P<term>{QUOTED})[*_]{{0,3}}(?P<rest>.{{0,120}})", re.DOTALL)
+TERM = re.compile(
+    rf"[*_]{{0,3}}(?:The\s+|El\s+|La\s+)?(?P<term>{QUOTED})[*_]{{0,3}}(?P<rest>.{{0,120}})",
+    re.DOTALL,
+)
 DEFINES = re.compile(
     r"\b(?:means?|refers?\s+to|shall\s+mean|has\s+the\s+meaning|have\s+the\s+meaning|is\s+defined|"
     r"are\s+defined|is\s+the|includes?|significa|se\s+entiende|se\s+refiere|означает|понимается|имеет\s+значение)\b"

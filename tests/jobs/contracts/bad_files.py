@@ -37,7 +37,7 @@ def docx(body: str = DEFAULT_BODY, **parts: str | bytes) -> bytes:
         archive.writestr("_rels/.rels", RELATIONS)
         archive.writestr(
             "word/document.xml",
-            f'<w:document xmlns:w="{W}"><w:body>{body}</w:body></w:document>',
+            f'<w:document xmlns:w="{W}"><w:body>{body}</w:body></w:document>",
         )
         for path, content in parts.items():
             archive.writestr(path.replace("__", "/"), content)
@@ -163,14 +163,16 @@ def entities() -> bytes:
     levels = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10))
     return (
         f'<!DOCTYPE d [<!ENTITY e0 "ha">{levels}]>'
-        f'<w:document xmlns:w="{W}"><w:body><w:p><w:r><w:t>&e9;</w:t></w:r></w:p></w:body></w:document>'
+        f'<w:document xmlns:w="{W}"><w:body><w:p><w:r><w:t>&e9;</w:t></w:r></w:p>'
+        "</w:body></w:document>"
     ).encode()
 
 
 def external_entity() -> bytes:
     return (
         '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
-        f'<w:document xmlns:w="{W}"><w:body><w:p><w:r><w:t>&x;</w:t></w:r></w:p></w:body></w:document>'
+        f'<w:document xmlns:w="{W}"><w:body><w:p><w:r><w:t>&x;</w:t></w:r></w:p>'
+        "</w:body></w:document>"
     ).encode()
 
 
@@ -180,7 +182,9 @@ BAD: dict[str, tuple[str, Callable[[], bytes], Reason]] = {
     "byte order mark only": ("a.txt", lambda: b"\xef\xbb\xbf", Reason.EMPTY),
     "over 20 MiB": ("a.txt", lambda: b"word " * (MOST_BYTES // 5 + 1), Reason.TOO_LARGE),
     "only marks": ("a.txt", lambda: b"--- *** ---\n", Reason.NO_TEXT),
-    "PDF with a password, AES-256": ("a.pdf", lambda: pdf(WORDS, password="secret"), Reason.PASSWORD),
+    "PDF with a password, AES-256": (
+        "a.pdf", lambda: pdf(WORDS, password="secret"), Reason.PASSWORD,
+    ),
     "PDF with a password, AES-128": (
         "a.pdf", lambda: pdf(WORDS, password="secret", algorithm="AES-128"), Reason.PASSWORD,
     ),
@@ -192,7 +196,8 @@ BAD: dict[str, tuple[str, Callable[[], bytes], Reason]] = {
     "PDF of blank pages": ("a.pdf", lambda: pdf(b"", b""), Reason.NO_TEXT),
     "PDF of codes": ("a.pdf", lambda: pdf(text("\x80\x81\x8d\x90\x9d\x7f" * 30)), Reason.GARBAGE),
     "PDF of shifted letters": (
-        "a.pdf", lambda: pdf(text(*["wkh fxvwrphu sdbv wkh ihhv wr wkh surylghu"] * 9)), Reason.GARBAGE,
+        "a.pdf", lambda: pdf(text(*["wkh fxvwrphu sdbv wkh ihhv wr wkh surylghu"] * 9)),
+        Reason.GARBAGE,
     ),
     "PDF cut short": ("a.pdf", lambda: pdf(WORDS)[:120], Reason.DAMAGED),
     "PDF in name only": ("a.pdf", lambda: b"%PDF-1.7\nnothing follows", Reason.DAMAGED),

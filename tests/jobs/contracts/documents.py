@@ -24,7 +24,9 @@ def expected(folder: str) -> dict[str, Any]:
 
 def html_of(markdown: str) -> str:
     text = ATTRIBUTES.sub("", FRONT_MATTER.sub("", markdown.replace("\ufeff", "")))
-    text = re.sub(r"(?m)^([ \t]+)(\(?[a-z]{1,4}[.)]) (?=\S)", r"\n\1\2 ", text.replace("\r\n", "\n"))
+    text = re.sub(
+        r"(?m)^([ \t]+)(\(?[a-z]{1,4}[.)]) (?=\S)", r"\n\1\2 ", text.replace("\r\n", "\n")
+    )
     body = MarkdownIt("commonmark").enable("table").render(text)
     return f"<!doctype html><html><head><title>x</title></head><body>{body}</body></html>"
 
