@@ -23,7 +23,8 @@ Remarks = list[tuple[str, int]]
 # What damaged files make pypdf raise besides its own errors.
 DAMAGE = (
     PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, OSError,
-    RecursionError, OverflowError, AssertionError, NotImplementedError, ZeroDivisionError, UnicodeError,
+    RecursionError, OverflowError, AssertionError, NotImplementedError,
+    ZeroDivisionError,
 )  # fmt: skip
 
 

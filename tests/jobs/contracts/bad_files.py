@@ -37,7 +37,7 @@ def docx(body: str = DEFAULT_BODY, **parts: str | bytes) -> bytes:
         archive.writestr("_rels/.rels", RELATIONS)
         archive.writestr(
             "word/document.xml",
-            f'<w:document xmlns:w="{W}"><w:body>{body}</w:body></w:document>",
+            f'<w:document xmlns:w="{W}"><w:body>{body}</w:body></w:document>',
         )
         for path, content in parts.items():
             archive.writestr(path.replace("__", "/"), content)

@@ -49,7 +49,7 @@ def test_no_change(earlier, later):
     ("earlier", "later"),
     [
         ("a fee of 1.5", "a fee of 15"), ("10² units", "102 units"), ("shall not pay", "shall pay"),
-        ("the Party pays", "the party pays"), ("pay, if due", "pay if due"), 
+        ("the Party pays", "the party pays"), ("pay, if due", "pay if due"),
         ("Section 12", "Section 10"),
         ("раyment is due", "payment is due"), ("30 days", "31 days"), ("fee-free", "fee free"),
         ("five (5)", "five (6)"), ("(b) and", "(b), and"), ("a_b", "ab"), ("1,000", "1.000"),

@@ -1,4 +1,4 @@
-"""What a reader sees of each format is read in order, once, and with a remark on what is left out."""
+"""What a reader sees of each format is read in order and once, with a remark on the rest."""
 
 import pytest
 from pypdf.generic import (

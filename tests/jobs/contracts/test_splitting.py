@@ -36,7 +36,7 @@ def test_number_that_opens_no_clause(text):
     [
         ("1. Payment", (1,)), ("1.1 Fees", (1, 1)), ("1.1. Fees", (1, 1)), ("§ 3. Fees", (3,)),
         ("Article IV. Fees", (4,)), ("Section 4.2. Fees", (4, 2)), ("Clause 7", (7,)),
-        ("Cláusula primera.- Objeto", (1,)), ("Artículo 12. Plazo", (12,)), 
+        ("Cláusula primera.- Objeto", (1,)), ("Artículo 12. Plazo", (12,)),
         ("Статья 5. Срок", (5,)),
         ("Пункт 2.3. Срок", (2, 3)), ("المادة 3: الدفع", (3,)), ("المادة الأولى: التعريفات", (1,)),
         ("IV. Fees", (4,)), ("B. Fees", (2,)), ("٢. الدفع", (2,)),
@@ -70,7 +70,7 @@ def test_table_of_contents_does_not_double_the_clauses():
 
 def test_numbers_of_a_schedule_start_again_in_their_own_part():
     text = f"1. Fees\n\n{BODY}\n\n2. Term\n\n{BODY}\n\n"
-        f"SCHEDULE 1\n\n1. Data\n\n{BODY}\n\n2. Use\n\n{BODY}"
+    text += f"SCHEDULE 1\n\n1. Data\n\n{BODY}\n\n2. Use\n\n{BODY}"
     found = [(clause.part, clause.number) for clause in clauses(text) if clause.number]
     assert found == [("body", "1"), ("body", "2"), ("schedule", "1"), ("schedule", "2")]
 
