@@ -8,13 +8,14 @@ from enum import StrEnum
 from rapidfuzz import fuzz
 
 from jobs.contracts.comparing.alignment import Pairs, align
-from jobs.contracts.comparing.context import rest_on_changes
+from jobs.contracts.comparing.dependents import rest_on_changes
 from jobs.contracts.comparing.normal import Words
 from jobs.contracts.reading.clauses import Clause, ClauseKind
 
 # A clause is part of another if so much of its words is found there.
 CONTAINED = 92.0
 FEWEST_WORDS = 8
+NEAR = 3
 
 
 class Change(StrEnum):
@@ -58,7 +59,7 @@ def compare(earlier: Sequence[Clause], later: Sequence[Clause]) -> Comparison:
         for place, words in enumerate(new)
     ]
     removed = [old[place] for place in range(len(old)) if place not in set(pairs.values())]
-    compared = with_splits_and_merges(compared, new, old, pairs, removed)
+    compared = with_splits_and_merges(compared, new, old, pairs)
     compared = with_context(compared, [words.clause for words in removed])
     gone = tuple(words.clause for words in removed)
     return Comparison(tuple(compared), gone, count(compared, gone))
@@ -98,22 +99,35 @@ def out_of_order(pairs: Pairs) -> set[int]:
 
 
 def with_splits_and_merges(
-    compared: list[Compared], new: list[Words], old: list[Words], pairs: Pairs, removed: list[Words]
+    compared: list[Compared], new: list[Words], old: list[Words], pairs: Pairs
 ) -> list[Compared]:
+    """Parts of a clause stay near each other: only neighbours are looked at, so time is linear."""
     result = list(compared)
-    changed_old = [
-        (place, old[pairs[place]]) for place in pairs if compared[place].change is Change.CHANGED
-    ]
+    places_of_old = {other: place for place, other in pairs.items()}
+    gone = [place for place in range(len(old)) if place not in places_of_old]
     for place, one in enumerate(compared):
         if one.change is Change.ADDED:
-            # The text of an added clause was part of a clause that is shorter now.
-            source = next((w for _, w in changed_old if is_within(new[place], w)), None)
-            source = source or next((w for w in removed if is_within(new[place], w)), None)
+            near = [at for at in around(place, len(new)) if compared[at].change is Change.CHANGED]
+            source = next(
+                (old[pairs[at]] for at in near if is_within(new[place], old[pairs[at]])), None
+            )
             result[place] = replace(one, split_from=source.clause if source else None)
-        elif one.change is Change.CHANGED:
-            parts = tuple(w.clause for w in removed if is_within(w, new[place]))
-            result[place] = replace(one, merged_from=parts)
+    for other in gone:
+        for at in around(other, len(old)):
+            place = places_of_old.get(at, -1)
+            if place >= 0 and is_merge(old[other], new[place], compared[place]):
+                parts = (*result[place].merged_from, old[other].clause)
+                result[place] = replace(result[place], merged_from=parts)
+                break
     return result
+
+
+def around(place: int, count: int) -> list[int]:
+    return [at for at in range(place - NEAR, place + NEAR + 1) if 0 <= at < count and at != place]
+
+
+def is_merge(part: Words, whole: Words, compared: Compared) -> bool:
+    return compared.change is Change.CHANGED and is_within(part, whole)
 
 
 def is_within(part: Words, whole: Words) -> bool:

@@ -3,12 +3,12 @@
 import re
 
 from jobs.contracts.reading.blocks import Block, Extract, Kind
-from jobs.contracts.reading.docx import read_docx
 from jobs.contracts.reading.filetypes import FileType, detect
-from jobs.contracts.reading.html import read_html
-from jobs.contracts.reading.markdown import is_markdown, read_markdown
-from jobs.contracts.reading.pdf import read_pdf
-from jobs.contracts.reading.plain import decode, read_plain
+from jobs.contracts.reading.formats.docx import read_docx
+from jobs.contracts.reading.formats.html import read_html
+from jobs.contracts.reading.formats.markdown import is_markdown, read_markdown
+from jobs.contracts.reading.formats.pdf import read_pdf
+from jobs.contracts.reading.formats.plain import decode, read_plain
 from jobs.contracts.reading.refusals import Reason, Unreadable
 
 MOST_CHARACTERS = 10_000_000

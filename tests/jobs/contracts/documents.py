@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 
 from jobs.contracts.reading.clauses import Clause
 from jobs.contracts.reading.extraction import extract
-from jobs.contracts.reading.markdown import ATTRIBUTES, FRONT_MATTER
+from jobs.contracts.reading.formats.markdown import ATTRIBUTES, FRONT_MATTER
 from jobs.contracts.reading.splitting import split
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "contracts"

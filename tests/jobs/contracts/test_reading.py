@@ -11,7 +11,7 @@ from pypdf.generic import (
 
 from jobs.contracts.reading.blocks import Kind
 from jobs.contracts.reading.extraction import extract
-from jobs.contracts.reading.plain import decode
+from jobs.contracts.reading.formats.plain import decode
 from tests.jobs.contracts.bad_files import docx, pdf, text, writer_of, written
 from tests.jobs.contracts.documents import FOLDER
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from jobs.contracts.reading.docx_styles import Styles, attribute, child, children
+from jobs.contracts.reading.formats.docx_styles import Styles, attribute, child, children
 
 RUSSIAN = "абвгдежзиклмнопрстуфхцчшщэюя"
 ROMANS = [

@@ -10,7 +10,7 @@ from pypdf.errors import DependencyError, FileNotDecryptedError, LimitReachedErr
 from pypdf.generic import DictionaryObject
 
 from jobs.contracts.reading.blocks import Block, Kind
-from jobs.contracts.reading.pdf_layout import Line, lines_of, paragraphs, without_furniture
+from jobs.contracts.reading.formats.pdf_layout import Line, lines_of, paragraphs, without_furniture
 from jobs.contracts.reading.refusals import Reason, Unreadable
 
 MOST_PAGES = 500

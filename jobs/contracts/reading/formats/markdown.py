@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from jobs.contracts.reading.blocks import Block, Kind
-from jobs.contracts.reading.html import read_html
+from jobs.contracts.reading.formats.html import read_html
 
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|#.*\n|\n)+?---[ \t]*\n")
 ATTRIBUTES = re.compile(r"^[ \t]*\{:[^}\n]*\}[ \t]*$", re.MULTILINE)

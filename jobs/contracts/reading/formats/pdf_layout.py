@@ -10,8 +10,8 @@ from typing import Any
 from pypdf import PageObject
 
 from jobs.contracts.reading.blocks import Block, Kind
+from jobs.contracts.reading.formats.plain import clean, join_lines
 from jobs.contracts.reading.numbering import parse_number
-from jobs.contracts.reading.plain import clean, join_lines
 from jobs.contracts.reading.titles import TERM, is_schedule, title_length
 
 BOLD = re.compile(r"bold|black|heavy|semibold|demi", re.IGNORECASE)
@@ -148,7 +148,9 @@ def edges(page: list[Line]) -> list[Line]:
 
 
 def key_of(line: Line) -> tuple[str, int]:
-    return re.sub(r"\d+", "#", line.text), round(line.y / 8)
+    """A page number changes from page to page; the number of a clause makes the line unique."""
+    text = line.text if parse_number(line.text) else re.sub(r"\d+", "#", line.text)
+    return text, round(line.y / 8)
 
 
 def is_page_number(line: Line, page: list[Line]) -> bool:

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from lxml import etree
 
-from jobs.contracts.reading.archive import Archive
 from jobs.contracts.reading.blocks import Block, Kind
-from jobs.contracts.reading.docx_numbers import Numbers
-from jobs.contracts.reading.docx_styles import Styles, attribute, child, children, local
+from jobs.contracts.reading.formats.archive import Archive
+from jobs.contracts.reading.formats.docx_numbers import Numbers
+from jobs.contracts.reading.formats.docx_styles import Styles, attribute, child, children, local
 from jobs.contracts.reading.refusals import Reason, Unreadable
 
 DELETED = {"del", "moveFrom"}

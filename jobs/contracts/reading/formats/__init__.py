@@ -1,0 +1,1 @@
+"""One reader for each format of file: bytes or text in, blocks out."""
