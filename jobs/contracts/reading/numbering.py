@@ -40,6 +40,7 @@ DECIMAL = re.compile(
 )
 LETTER = re.compile(r"(?P<number>[A-ZА-Я])(?P<end>[.)])\s+")
 UPPER_ROMAN = re.compile(r"(?P<number>[IVXL]{1,7})(?P<end>[.)]|\s[-–—])\s*")
+RUN_IN_TITLE = re.compile(r"[A-ZА-ЯÁÉÍÓÚ][\w’'&,/ -]{1,60}\.\s+[A-ZА-ЯÁÉÍÓÚ“\"(]")
 MONTHS = re.compile(
     r"(?:de\s+)?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|ene|abr|ago|dic|"
     r"янв|фев|мар|апр|ма[йя]|июн|июл|авг|сен|окт|ноя|дек|год|г\.|days?\b|d[íi]as?\b|дн|%|,\d)",
@@ -85,7 +86,7 @@ def parse_word(text: str) -> Number | None:
     rest = text[found.end() :]
     if not found["end"] and not reads_as_title(rest):
         return None
-    shown = ".".join(str(part) for part in key)
+    shown = written if written[0].isdigit() else str(key[0])
     length = found.end() + len(rest) - len(rest.lstrip())
     return Number(key, shown, length, f"word:{found['word'].lower()}")
 
@@ -93,6 +94,8 @@ def parse_word(text: str) -> Number | None:
 def reads_as_title(rest: str) -> bool:
     """After `Clause 4` without a mark: nothing, or a title, but no sentence that goes on."""
     rest = rest.strip()
+    if RUN_IN_TITLE.match(rest):
+        return True
     return not rest or (not rest[0].islower() and len(rest) < 90 and rest[-1] not in ".,;")
 
 

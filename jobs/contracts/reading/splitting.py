@@ -86,7 +86,8 @@ def sections_at_schedules(blocks: list[Block]) -> list[list[Block]]:
         if opens_schedule and seen_body:
             starts.append(position)
         elif (block.kind is not Kind.TABLE and parse_number(shown_text(block))) or (
-            block.kind is Kind.HEADING and position
+            position
+            and (block.kind is Kind.HEADING or titles.looks_like_heading(block.text, block.lead))
         ):
             seen_body = True
     return [blocks[a:b] for a, b in zip(starts, [*starts[1:], len(blocks)], strict=True)]
@@ -164,12 +165,26 @@ def find_openings(blocks: list[Block], part: Part) -> dict[int, Opening]:
     for position, key in chosen.items():
         if position not in openings:
             openings[position] = numbered_opening(blocks[position], numbers[position], key, base)
+    if part is Part.SCHEDULE and blocks and 0 not in openings and blocks[0].kind is Kind.PARAGRAPH:
+        openings[0] = Opening(1, "", titles.clean_title(blocks[0].text), is_schedule=True)
+    if not openings:
+        openings = unmarked_headings(blocks)
     for position, block in enumerate(blocks):
         if position not in openings and block.kind is Kind.PARAGRAPH:
             term = titles.defined_term(block.text)
             if term:
                 openings[position] = Opening(99, "", term, block.text, term)
     return openings
+
+
+def unmarked_headings(blocks: list[Block]) -> dict[int, Opening]:
+    """Without numbers and headings: lines in capitals or in bold that have text below them."""
+    found = {
+        position: Opening(2 if position else 1, "", titles.clean_title(block.text))
+        for position, block in enumerate(blocks)
+        if block.kind is Kind.PARAGRAPH and titles.looks_like_heading(block.text, block.lead)
+    }
+    return found if len(found) > FEWEST_OF_SEQUENCE else {}
 
 
 def heading_opening(block: Block, number: Number | None) -> Opening:
@@ -205,8 +220,8 @@ def run_of(
 ) -> dict[int, tuple[int, ...]]:
     """The best sequence among those of each way of writing the first level."""
     best: list[Candidate] = []
-    schemes = {number.scheme for number in numbers.values()} - {"decimal"}
-    for scheme in [{"decimal"}, *({"decimal", other} for other in sorted(schemes))]:
+    words = {number.scheme for number in numbers.values() if number.scheme.startswith("word")}
+    for scheme in ({"decimal"}, {"decimal", *words}, {"decimal", "roman"}, {"decimal", "letter"}):
         candidates = [
             Candidate(at, key, weight_of(blocks[at], numbers[at]))
             for at, key in keys.items()

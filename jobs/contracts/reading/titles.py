@@ -2,6 +2,8 @@
 
 import re
 
+from jobs.contracts.reading.numbering import parse_number
+
 SMALL = set(
     "a an and as at by for from in into of on or per the to vs with & - – "  # noqa: SIM905
     "de del la las el los y e o u en por para con al a un una "
@@ -68,6 +70,19 @@ def is_title_case(words: list[str]) -> bool:
     counted = [word.strip("(),;/&'’\"") for word in words]
     counted = [word for word in counted if word and word.lower() not in SMALL]
     return bool(counted) and all(word[:1].isupper() or word[:1].isdigit() for word in counted)
+
+
+def looks_like_heading(text: str, lead: int) -> bool:
+    if not 3 < len(text) < 100 or text.endswith((".", ";", ",")):
+        return False
+    return text.isupper() or lead >= len(text.rstrip(" :"))
+
+
+def is_numbered_title(text: str) -> bool:
+    number = parse_number(text)
+    return (
+        number is not None and 0 < title_length(text[number.length :]) == len(text) - number.length
+    )
 
 
 def clean_title(text: str) -> str:

@@ -185,3 +185,30 @@ def test_nothing_between_clauses_is_lost(text):
     for line in text.splitlines():
         words = line.rpartition(":")[2].rpartition(".-")[2] or line
         assert squeezed(words)[-20:] in squeezed(shown)
+
+
+def test_articles_with_sections_and_an_exhibit():
+    text = (
+        f"SUPPLY\n\n{BODY}\n\nARTICLE I\nGOODS\n\nSection 1.01 Goods. {BODY}\n\n"
+        f"Section 1.02 Price. {BODY}\n\nARTICLE II\nTERM\n\nSection 2.01 Term. {BODY}\n\n"
+        f"EXHIBIT A\n\n{BODY}"
+    )
+    found = [(one.part, one.number, one.title) for one in clauses(text)]
+    assert found[1:] == [
+        ("body", "1", "GOODS"), ("body", "1.01", "Goods"), ("body", "1.02", "Price"),
+        ("body", "2", "TERM"), ("body", "2.01", "Term"), ("schedule", "", "EXHIBIT A"),
+    ]  # fmt: skip
+
+
+def test_headings_in_capitals_without_numbers():
+    text = f"LEASE\n\nPARTIES\n\n{BODY}\n\nRENT\n\n{BODY}\n\nDEPOSIT\n\n{BODY}"
+    assert [one.title for one in clauses(text)] == ["LEASE", "PARTIES", "RENT", "DEPOSIT"]
+
+
+def test_title_on_a_line_above_its_text():
+    found = clauses(f"1) Fees\n{BODY}\n2) Term\n{BODY}\n3) Law\n{BODY}\n")
+    assert [(one.number, one.title) for one in found] == [
+        ("1", "Fees"),
+        ("2", "Term"),
+        ("3", "Law"),
+    ]

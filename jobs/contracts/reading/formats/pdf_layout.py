@@ -12,7 +12,7 @@ from pypdf import PageObject
 from jobs.contracts.reading.blocks import Block, Kind
 from jobs.contracts.reading.formats.plain import clean, join_lines
 from jobs.contracts.reading.numbering import parse_number
-from jobs.contracts.reading.titles import TERM, is_schedule, title_length
+from jobs.contracts.reading.titles import TERM, is_numbered_title, is_schedule
 
 BOLD = re.compile(r"bold|black|heavy|semibold|demi", re.IGNORECASE)
 BULLET = re.compile(r"[•▪●◦○■–-]\s")
@@ -201,11 +201,6 @@ def opens_paragraph(line: Line, before: Line, width: int) -> bool:
     if (is_schedule(line.text) and ended) or (short and is_numbered_title(before.text)):
         return True
     return ended and short and not line.text[:1].islower()
-
-
-def is_numbered_title(text: str) -> bool:
-    number = parse_number(text)
-    return number is not None and title_length(text[number.length :]) == len(text) - number.length
 
 
 def style_of(line: Line) -> tuple[float, bool]:

@@ -8,6 +8,7 @@ from charset_normalizer import from_bytes
 
 from jobs.contracts.reading.blocks import Block, Kind
 from jobs.contracts.reading.refusals import Reason, Unreadable
+from jobs.contracts.reading.titles import is_numbered_title
 
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -32,6 +33,8 @@ CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 STARTS_BLOCK = re.compile(
     r"(?:[-•*–]|\(?[\w]{1,3}[.)]|\d+(?:\.\d+)+\.?|§\s*\d+|[“\"«„][^”\"»]{1,60}[”\"»])\s"
 )
+# A longer line that reads as a title may be wrapped text.
+SHORT = 60
 UNDERLINE = re.compile(r"[=\-_*~]{3,}")
 
 
@@ -104,7 +107,9 @@ def read_plain(text: str) -> list[Block]:
 
 
 def starts_block(line: str, before: str) -> bool:
-    return bool(STARTS_BLOCK.match(line)) or (before.isupper() and not line.isupper())
+    if STARTS_BLOCK.match(line) or (before.isupper() and not line.isupper()):
+        return True
+    return len(before) < SHORT and not line[:1].islower() and is_numbered_title(before)
 
 
 def join_lines(lines: list[str]) -> str:
