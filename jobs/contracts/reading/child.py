@@ -85,7 +85,7 @@ def understand(answer: bytes, code: int) -> Extract:
         raise Unreadable(Reason.MEMORY)
     if code:
         raise Unreadable(Reason.DAMAGED)
-    told = json.loads(answer)
-    if "refused" in told:
-        raise Unreadable(Reason(told["refused"]))
-    return Extract.from_json(told["extract"])
+    answered = json.loads(answer)
+    if "refused" in answered:
+        raise Unreadable(Reason(answered["refused"]))
+    return Extract.from_json(answered["extract"])

@@ -1,4 +1,4 @@
-"""How clauses are told from references, lists, dates and contents, in four scripts."""
+"""How clauses are distinguished from references, lists, dates and contents, in four scripts."""
 
 import pytest
 

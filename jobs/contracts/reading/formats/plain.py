@@ -1,4 +1,4 @@
-"""Plain text: the encoding, the line ends, and paragraphs told apart by blank lines and numbers."""
+"""Plain text: the encoding, the line ends, and paragraphs split at blank lines and numbers."""
 
 import codecs
 import re
