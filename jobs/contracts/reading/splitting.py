@@ -33,6 +33,8 @@ class Opening:
     rest: str = ""
     term: str = ""
     is_schedule: bool = False
+    # The title is the block below the number.
+    takes_next: bool = False
 
 
 @dataclass
@@ -103,6 +105,8 @@ def split_part(blocks: list[Block], part: Part) -> list[Piece]:
     pieces: list[Piece] = []
     parents: dict[int, Opening] = {}
     for position, block in enumerate(blocks):
+        if position - 1 in openings and openings[position - 1].takes_next:
+            continue
         opening = openings.get(position)
         in_front = part is Part.BODY and is_front(position, first_number, pieces, blocks)
         if opening is None and (not pieces or (in_front and not pieces)):
@@ -165,6 +169,7 @@ def find_openings(blocks: list[Block], part: Part) -> dict[int, Opening]:
     for position, key in chosen.items():
         if position not in openings:
             openings[position] = numbered_opening(blocks[position], numbers[position], key, base)
+    take_titles_below(blocks, openings)
     if part is Part.SCHEDULE and blocks and 0 not in openings and blocks[0].kind is Kind.PARAGRAPH:
         openings[0] = Opening(1, "", titles.clean_title(blocks[0].text), is_schedule=True)
     if not openings:
@@ -175,6 +180,17 @@ def find_openings(blocks: list[Block], part: Part) -> dict[int, Opening]:
             if term:
                 openings[position] = Opening(99, "", term, block.text, term)
     return openings
+
+
+def take_titles_below(blocks: list[Block], openings: dict[int, Opening]) -> None:
+    """`ARTICLE I` on one line and its title on the next."""
+    for position, opening in openings.items():
+        if not opening.number or opening.title or opening.rest or position + 1 >= len(blocks):
+            continue
+        below = blocks[position + 1]
+        is_title = titles.looks_like_heading(below.text, below.lead)
+        if below.kind is Kind.PARAGRAPH and is_title and position + 1 not in openings:
+            opening.title, opening.takes_next = titles.clean_title(below.text), True
 
 
 def unmarked_headings(blocks: list[Block]) -> dict[int, Opening]:

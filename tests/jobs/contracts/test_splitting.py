@@ -212,3 +212,8 @@ def test_title_on_a_line_above_its_text():
         ("2", "Term"),
         ("3", "Law"),
     ]
+
+
+def test_title_in_the_paragraph_below_its_number():
+    text = f"ARTICLE I\n\nGOODS\n\n{BODY}\n\nARTICLE II\n\nTERM\n\n{BODY}"
+    assert [f"{one.number} {one.title}" for one in clauses(text)] == ["1 GOODS", "2 TERM"]
