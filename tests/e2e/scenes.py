@@ -36,7 +36,9 @@ def pause(page: Page) -> None:
 
 def lose_connection(page: Page) -> None:
     page.context.set_offline(True)
-    expect(page.get_by_role("status").filter(has_text=LOST)).to_be_visible()
+    # A short interruption is not reported.
+    lost = page.get_by_role("status").filter(has_text=LOST)
+    expect(lost).to_be_visible(timeout=60_000)
 
 
 def send_nothing(page: Page) -> None:
