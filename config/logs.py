@@ -78,17 +78,6 @@ def _lines(error: BaseException | None) -> Iterator[str]:
     yield f"{type(error).__module__}.{type(error).__qualname__}"
 
 
-def _shorten_outage(record: logging.LogRecord) -> None:
-    """An unreachable database raises the same error everywhere, so a traceback adds nothing."""
-    error = record.exc_info[1] if record.exc_info else None
-    if isinstance(error, (OperationalError, InterfaceError)) or ends_session(
-        error and error.__cause__
-    ):
-        record.msg = f"{record.getMessage()} ({type(error).__name__})"
-        record.args = None
-        record.exc_info = None
-
-
 class FewRefusals(logging.Filter):
     """Of requests that were refused (4xx, or 503 in an outage) so many lines a minute, each without
     a traceback; the next one says how many had none. Ours are all logged, and so is whatever
@@ -100,7 +89,14 @@ class FewRefusals(logging.Filter):
         self._minute = self._written = self._left_out = 0
 
     def filter(self, record: logging.LogRecord) -> bool:
-        _shorten_outage(record)
+        # An unreachable database raises the same error everywhere, so a traceback adds nothing.
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, (OperationalError, InterfaceError)) or ends_session(
+            error and error.__cause__
+        ):
+            record.msg = f"{record.getMessage()} ({type(error).__name__})"
+            record.args = None
+            record.exc_info = None
         status = getattr(record, "status_code", 0)
         # The pool writes a line for each attempt to connect, and for each session it replaces.
         if not (400 <= status < 500 or status == 503 or record.name == "psycopg.pool"):

@@ -34,7 +34,7 @@ from providers.calls.states import EVIDENCE, WALL, CallState
 from providers.outcomes import Cause, Done, Failed, NoOutput, Outcome, Rejected
 from providers.reasons import Reason
 from providers.routing import gates
-from providers.routing.gates import Blocked, GateChange
+from providers.routing.gates import Blocked
 from quotas import alerts
 from quotas.models import Account, AlertKind
 from quotas.states import AttemptState
@@ -71,7 +71,11 @@ def _apply(call: Call, outcome: Outcome, now: datetime, follower_of: FollowerOf)
     case = lock_case(call)
     follower = follower_of(case.job)
     recorded = calls.record(call_id=call.pk, news=outcome, now=now)
-    _remove_texts_again(case.job)
+    # News that come after the texts of a former person were removed may bring words of theirs:
+    # housekeeping removes those too, once nothing more is written about the call.
+    if case.job.texts_removed_at:
+        Job.objects.filter(pk=case.job.pk).update(texts_removed_at=None)
+        Account.objects.filter(pk=case.job.account_id).update(removed_at=None)
     case = replace(case, call=recorded.call)
     if recorded.late:
         _follow_late(case, now, follower)
@@ -93,7 +97,13 @@ def _follow_submit(
     case = lock_case(recorded.call)
     if recorded.changed and not follower_of(case.job).simulates_fault(case):
         said = outcome.why.retry_after if isinstance(outcome, Rejected) else None
-        _alert_staff(gates.follow(recorded.call, now, retry_after=said), now)
+        change = gates.follow(recorded.call, now, retry_after=said)
+        if change and change.became == "open":
+            alerts.open_alert(
+                kind=AlertKind.PROVIDER_PAUSED, subject=change.provider, words=change.why, now=now
+            )
+        elif change:
+            alerts.close_alert(kind=AlertKind.PROVIDER_PAUSED, subject=change.provider, now=now)
     return recorded
 
 
@@ -227,14 +237,6 @@ def end_restored(stage: Stage, now: datetime, follower: Follower) -> bool:
     return follower.fail_work(job, stage, now, reason=JobReason.RESTORED, cost_nothing=False)
 
 
-def _remove_texts_again(job: Job) -> None:
-    """News that come after the texts of a former person were removed may bring words of theirs:
-    housekeeping removes those too, once nothing more is written about the call."""
-    if job.texts_removed_at:
-        Job.objects.filter(pk=job.pk).update(texts_removed_at=None)
-        Account.objects.filter(pk=job.account_id).update(removed_at=None)
-
-
 def _follow(case: Case, now: datetime, follower: Follower) -> None:
     match case.call.state:
         case CallState.ACCEPTED:
@@ -268,15 +270,6 @@ def _waits(case: Case) -> bool:
     if Call.objects.of_work(case.call.work).filter(state__in=WALL).exists():
         return False
     return Stage.objects.unfinished().filter(pk=case.stage.pk).exists()
-
-
-def _alert_staff(change: GateChange | None, now: datetime) -> None:
-    if change and change.became == "open":
-        alerts.open_alert(
-            kind=AlertKind.PROVIDER_PAUSED, subject=change.provider, words=change.why, now=now
-        )
-    elif change:
-        alerts.close_alert(kind=AlertKind.PROVIDER_PAUSED, subject=change.provider, now=now)
 
 
 @transaction.atomic

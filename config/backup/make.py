@@ -26,18 +26,7 @@ LEFT_OUT = "thumbnails"
 
 def make_backup(path: Path, report: Callable[[str], object]) -> Manifest:
     """The folder must be new or empty."""
-    _refuse_without_site()
-    folder = _open_folder(path)
-    try:
-        return _fill(folder, report)
-    except sqlite3.Error as exc:
-        raise Failed(f"the database cannot be copied to {folder}: {exc}") from exc
-    except OSError as exc:
-        raise Failed(f"{exc.filename or folder}: {exc.strerror}") from exc
-
-
-def _refuse_without_site() -> None:
-    """A command without the site's settings finds a database of its own, which is empty."""
+    # A command without the site's settings finds a database of its own, which is empty.
     database = database_file()
     # Looked at first: a connection makes the file.
     if database and not database.exists():
@@ -45,6 +34,13 @@ def _refuse_without_site() -> None:
     if not _applied_migrations():
         where = database or "DATABASE_URL"
         raise Failed(f"the database of {where} is empty: DATA_DIR or DATABASE_URL is another")
+    folder = _open_folder(path)
+    try:
+        return _fill(folder, report)
+    except sqlite3.Error as exc:
+        raise Failed(f"the database cannot be copied to {folder}: {exc}") from exc
+    except OSError as exc:
+        raise Failed(f"{exc.filename or folder}: {exc.strerror}") from exc
 
 
 def _open_folder(path: Path) -> Path:

@@ -50,7 +50,14 @@ class Options:
 def restore_backup(path: Path, options: Options, report: Report) -> None:
     folder = path.resolve()
     try:
-        _refuse_while_running()
+        # The claim lasts as long as this process: no site starts meanwhile.
+        records = Records(settings.DATA_DIR)
+        running = records.running_up()
+        if running:
+            raise Failed(f"the site is running (process {running}): stop it first")
+        if not records.claim():
+            raise Failed(f"DATA_DIR {settings.DATA_DIR} is in use: a site is starting there")
+        records.sweep()
         found = manifest.read(folder)
         manifest.verify(folder, found)
         report(f"verified: {len(found.files)} files of {found.made_at}")
@@ -70,17 +77,6 @@ def first_line(exc: Exception) -> str:
     return (str(exc).strip().splitlines() or [type(exc).__name__])[0]
 
 
-def _refuse_while_running() -> None:
-    """The claim lasts as long as this process: no site starts meanwhile."""
-    records = Records(settings.DATA_DIR)
-    running = records.running_up()
-    if running:
-        raise Failed(f"the site is running (process {running}): stop it first")
-    if not records.claim():
-        raise Failed(f"DATA_DIR {settings.DATA_DIR} is in use: a site is starting there")
-    records.sweep()
-
-
 def _restore_database(folder: Path, found: Manifest, options: Options, report: Report) -> None:
     source, target = folder / manifest.DATABASE, database_file()
     assert target
@@ -89,12 +85,15 @@ def _restore_database(folder: Path, found: Manifest, options: Options, report: R
     if manifest.DATABASE not in found.files:
         raise Failed(f"{folder} holds no SQLite database: it was made on {found.vendor}")
     _refuse_unusable(source, found)
-    number = _number_of(found)
+    # What marks the restored database, until the site starts on it.
+    digests = "".join(sorted(entry.sha256 for entry in found.files.values()))
+    number = 1 + int(manifest.hash_text(found.made_at + digests)[:7], 16)
     draft = None
     if _is_in_place(target, number):
         report("the database of this backup is in place already")
     else:
-        _refuse_to_replace(target, options)
+        if target.exists() and not options.replaces_database:
+            raise Failed(f"{target} exists: with --replace it is kept aside under another name")
         draft = _make_draft(source, target, found, number, report)
     with _removed_if_it_fails(draft):
         _restore_files(folder, found, report)
@@ -125,22 +124,11 @@ def _refuse_newer(found: Manifest) -> None:
         )
 
 
-def _number_of(found: Manifest) -> int:
-    """What marks the restored database, until the site starts on it."""
-    digests = "".join(sorted(entry.sha256 for entry in found.files.values()))
-    return 1 + int(manifest.hash_text(found.made_at + digests)[:7], 16)
-
-
 def _is_in_place(target: Path, number: int) -> bool:
     """An earlier run came this far, and nothing has used it since."""
     with suppress(OSError, UnusableFile):
         return read_mark(target).number == number and not was_opened(target)
     return False
-
-
-def _refuse_to_replace(target: Path, options: Options) -> None:
-    if target.exists() and not options.replaces_database:
-        raise Failed(f"{target} exists: with --replace it is kept aside under another name")
 
 
 def _make_draft(source: Path, target: Path, found: Manifest, number: int, report: Report) -> Path:

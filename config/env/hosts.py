@@ -74,7 +74,12 @@ def parse_host(text: str, *, inner: bool = False) -> str:
     """Without brackets, whether or not it was given with them."""
     literal = text[1:-1] if text.startswith("[") and text.endswith("]") else text
     if literal != text or ":" in text:
-        return _canonical_ipv6(literal)
+        if "%" in literal:
+            raise ValueError("an IPv6 address with a zone works only on this machine")
+        address = IPv6Address(literal)
+        mapped = address.ipv4_mapped
+        # Python writes the last part of a mapped address in one way or the other, by its version.
+        return f"::ffff:{int(mapped) >> 16:x}:{int(mapped) & 0xFFFF:x}" if mapped else str(address)
     if not text:
         raise ValueError("the host is missing")
     name = idna.uts46_remap(text, std3_rules=False, transitional=False).removesuffix(".")
@@ -102,28 +107,11 @@ def _split_port(netloc: str) -> tuple[str, int | None]:
     return host, int(port)
 
 
-def _canonical_ipv6(text: str) -> str:
-    if "%" in text:
-        raise ValueError("an IPv6 address with a zone works only on this machine")
-    address = IPv6Address(text)
-    mapped = address.ipv4_mapped
-    # Python writes the last part of a mapped address in one way or the other, by its version.
-    return f"::ffff:{int(mapped) >> 16:x}:{int(mapped) & 0xFFFF:x}" if mapped else str(address)
-
-
 def _to_ascii(label: str) -> str:
     if label.isascii() and not label.startswith("xn--"):
         return label
     is_encoded = label.isascii()
     text = label[4:].encode("ascii").decode("punycode") if is_encoded else label
-    _check_label(text)
-    encoded = "xn--" + text.encode("punycode").decode("ascii")
-    if is_encoded and encoded != label:
-        raise ValueError(f"{label[:80]!r} is not a host name")
-    return encoded
-
-
-def _check_label(text: str) -> None:
     if text.isascii() or idna.uts46_remap(text, std3_rules=False, transitional=False) != text:
         raise ValueError(f"{text[:80]!r} is not a host name")
     idna.check_initial_combiner(text)
@@ -131,3 +119,7 @@ def _check_label(text: str) -> None:
     for position, character in enumerate(text):
         if character in JOINERS and not idna.valid_contextj(text, position):
             raise ValueError(f"{text[:80]!r} is not a host name")
+    encoded = "xn--" + text.encode("punycode").decode("ascii")
+    if is_encoded and encoded != label:
+        raise ValueError(f"{label[:80]!r} is not a host name")
+    return encoded

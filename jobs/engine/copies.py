@@ -43,7 +43,14 @@ class Signs:
             return
         self._due_at = self._clock() + SIGN_EVERY
         try:
-            found_foreign = _leave_sign()
+            # The last sign was left by another database if this one does not know it.
+            known = Site.objects.values_list("sign", "next_sign").first() or ("", "")
+            sign = secrets.token_hex(16)
+            with _open_redis() as client:
+                Site.objects.update(next_sign=sign)
+                last, _ = client.pipeline().get(_key()).set(_key(), sign, ex=SIGN_LASTS).execute()
+            Site.objects.update(sign=sign)
+            found_foreign = last is not None and last not in known
         except redis.RedisError:
             self._due_at = self._clock() + REST_AFTER_FAILURE
             return
@@ -74,17 +81,6 @@ def copy_is_running() -> bool:
 
 def copy_was_seen(now: datetime) -> bool:
     return Site.objects.filter(copy_seen_at__gt=now - SEEN_LATELY).exists()
-
-
-def _leave_sign() -> bool:
-    """True when the last sign was left by another database."""
-    known = Site.objects.values_list("sign", "next_sign").first() or ("", "")
-    sign = secrets.token_hex(16)
-    with _open_redis() as client:
-        Site.objects.update(next_sign=sign)
-        last, _ = client.pipeline().get(_key()).set(_key(), sign, ex=SIGN_LASTS).execute()
-    Site.objects.update(sign=sign)
-    return last is not None and last not in known
 
 
 def _is_ours(sign: str) -> bool:

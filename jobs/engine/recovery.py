@@ -62,9 +62,16 @@ class Searches:
         for future in [future for future in self.running if future.done()]:
             search = self.running.pop(future)
             for (_, group), listing in zip(search.parts, future.result(), strict=True):
-                _follow_provider(search, listing)
+                poll_answers.follow(
+                    search.provider, listing, polled_at=search.started_at, now=timezone.now()
+                )
                 for call in group:
-                    _follow_alone(call, listing)
+                    try:
+                        follow(call, listing, timezone.now())
+                    except DatabaseError:
+                        raise
+                    except Exception:
+                        log.exception("Could not decide the outcome of call %s", call.pk)
 
 
 def follow(call: Call, listing: RunList, now: datetime) -> None:
@@ -89,19 +96,6 @@ def _news_of(verdict: Found | NotExecuted) -> Outcome:
 
 def _note(call: Call, verdict: CannotTell) -> None:
     calls.note_answer(call, f"cannot tell: {verdict.why}")
-
-
-def _follow_provider(search: Search, listing: RunList) -> None:
-    poll_answers.follow(search.provider, listing, polled_at=search.started_at, now=timezone.now())
-
-
-def _follow_alone(call: Call, listing: RunList) -> None:
-    try:
-        follow(call, listing, timezone.now())
-    except DatabaseError:
-        raise
-    except Exception:
-        log.exception("Could not decide the outcome of call %s", call.pk)
 
 
 def _ask(search: Search) -> list[RunList]:

@@ -36,8 +36,11 @@ def take_over(*, backup_made_at: datetime | None, now: datetime) -> int:
     Lease.objects.all().delete()
     Heartbeat.objects.all().delete()
     Session.objects.all().delete()
-    _free_stages(now)
-    _forget_messages()
+    Stage.objects.unfinished().filter(lease_token__isnull=False).update(**leases.FREE, due_at=now)
+    Stage.objects.unfinished().update(woken_at=None)
+    Job.objects.filter(notice_due_at__isnull=False).update(notice_due_at=None)
+    due = Alert.objects.filter(Q(mail_due_at__isnull=False) | Q(post_due_at__isnull=False))
+    due.update(mail_due_at=None, post_due_at=None)
     # A verdict would be about the restore, not about the provider.
     SmokeTest.objects.running().delete()
     queued = list(Job.objects.filter(state=JobState.QUEUED).values_list("pk", flat=True))
@@ -52,14 +55,3 @@ def _unsent_works() -> QuerySet[Stage]:
     sent = Call.objects.filter(work=OuterRef("work"), state__in=WALL)
     unsent = Stage.objects.unfinished().filter(~Exists(sent), work__isnull=False)
     return unsent.filter(job__state__in=[JobState.RUNNING, JobState.IN_DOUBT]).select_related("job")
-
-
-def _free_stages(now: datetime) -> None:
-    Stage.objects.unfinished().filter(lease_token__isnull=False).update(**leases.FREE, due_at=now)
-    Stage.objects.unfinished().update(woken_at=None)
-
-
-def _forget_messages() -> None:
-    Job.objects.filter(notice_due_at__isnull=False).update(notice_due_at=None)
-    due = Alert.objects.filter(Q(mail_due_at__isnull=False) | Q(post_due_at__isnull=False))
-    due.update(mail_due_at=None, post_due_at=None)

@@ -80,7 +80,10 @@ def delete_person(user: User, decider: Decider, now: datetime, *, remove: bool) 
     number = user.pk
     account = Account.objects.filter(user=user).first()
     if remove:
-        _remove_names(user)
+        StaffAction.objects.filter(by=user).update(by_name=former_name(user.pk))
+        kind = ContentType.objects.get_for_model(User)
+        about = LogEntry.objects.filter(content_type=kind, object_id=str(user.pk))
+        about.update(object_repr=former_name(user.pk), change_message="")
     user.delete()
     if account and remove:
         Account.objects.filter(pk=account.pk).update(removal_asked_at=now)
@@ -108,7 +111,12 @@ def former_name(number: int) -> str:
 def follow_deletion(instance: User, **kwargs: object) -> None:
     account = Account.objects.filter(user=instance).first()
     if account:
-        _leave(account, timezone.now())
+        now = timezone.now()
+        account_merge.close_account(account, now)
+        theirs = _jobs_of(Account.objects.filter(pk=account.pk))
+        for job_id in list(theirs.open().values_list("pk", flat=True)):
+            if not outcomes.cancel(job_id, now):
+                outcomes.stop_waiting(job_id, now)
 
 
 @receiver(post_save, sender=User)
@@ -119,24 +127,9 @@ def follow_change(
         accounts.follow_role(instance)
 
 
-def _leave(account: Account, now: datetime) -> None:
-    account_merge.close_account(account, now)
-    theirs = _jobs_of(Account.objects.filter(pk=account.pk))
-    for job_id in list(theirs.open().values_list("pk", flat=True)):
-        if not outcomes.cancel(job_id, now):
-            outcomes.stop_waiting(job_id, now)
-
-
 def _jobs_of(owners) -> JobQuerySet:
     """And those that a sign-in has not moved yet."""
     return Job.objects.filter(Q(account__in=owners) | Q(account__moved_to__in=owners))
-
-
-def _remove_names(user: User) -> None:
-    StaffAction.objects.filter(by=user).update(by_name=former_name(user.pk))
-    kind = ContentType.objects.get_for_model(User)
-    about = LogEntry.objects.filter(content_type=kind, object_id=str(user.pk))
-    about.update(object_repr=former_name(user.pk), change_message="")
 
 
 def _remove_texts_of(account: Account) -> None:
@@ -146,13 +139,12 @@ def _remove_texts_of(account: Account) -> None:
     # What is on its way is never sent again, so nothing needs its prompt.
     theirs = _jobs_of(Account.objects.filter(pk=account.pk))
     theirs.open().update(prompt="")
-    _remove_failures(theirs)
-
-
-def _remove_failures(jobs: JobQuerySet) -> None:
-    """Failed tasks of the queue: their result is a traceback."""
+    # Failed tasks of the queue: their result is a traceback.
     for task in Task.objects.filter(success=False, func="jobs.processes.tasks.advance"):
-        if jobs.filter(pk__in=task.args or ()).exists():
+        # It names a stage; in version 0.1.0 it named the job.
+        stages = [name for name in task.args or () if isinstance(name, int)]
+        jobs = [name for name in task.args or () if isinstance(name, str)]
+        if theirs.filter(Q(stages__pk__in=stages) | Q(pk__in=jobs)).exists():
             task.delete()
 
 

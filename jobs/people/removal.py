@@ -51,7 +51,13 @@ def clear_batch(now: datetime) -> int:
     if some:
         _clear(some, now)
         return len(some)
-    _mark_finished(now)
+    # So that later runs need not look at their jobs.
+    left = Job.objects.filter(account=OuterRef("pk"), texts_removed_at=None)
+    incoming = Account.objects.filter(
+        Exists(Job.objects.filter(account=OuterRef("pk"))), moved_to=OuterRef("pk")
+    )
+    finished = Account.objects.former().filter(~Exists(left), ~Exists(incoming), removed_at=None)
+    finished.update(removed_at=now)
     return 0
 
 
@@ -116,13 +122,3 @@ def _without_texts(facts: dict[str, Any]) -> dict[str, Any]:
         for name, said in facts.items()
         if isinstance(said, int | float) or (name == "day" and DAY.fullmatch(str(said)))
     }
-
-
-def _mark_finished(now: datetime) -> None:
-    """So that later runs need not look at their jobs."""
-    left = Job.objects.filter(account=OuterRef("pk"), texts_removed_at=None)
-    incoming = Account.objects.filter(
-        Exists(Job.objects.filter(account=OuterRef("pk"))), moved_to=OuterRef("pk")
-    )
-    finished = Account.objects.former().filter(~Exists(left), ~Exists(incoming), removed_at=None)
-    finished.update(removed_at=now)

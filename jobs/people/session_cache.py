@@ -168,7 +168,12 @@ def _follow_rows(known: RequestUser, response: HttpResponseBase) -> None:
     request, session = known.request, known.request.session
     if not request.user.is_authenticated or not session.session_key:
         if COOKIE in request.COOKIES:
-            _delete(response)
+            response.delete_cookie(
+                COOKIE,
+                path=settings.SESSION_COOKIE_PATH,
+                domain=settings.SESSION_COOKIE_DOMAIN,
+                samesite="Lax",
+            )
         return
     # What was read before a change is perhaps no longer so: it names the account, no more.
     present = snapshots.of_user(request.user, 0 if known.is_change else known.read_at)
@@ -195,14 +200,5 @@ def _set(response: HttpResponseBase, name: str, value: str, lasts: int | None) -
         domain=settings.SESSION_COOKIE_DOMAIN,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
-        samesite="Lax",
-    )
-
-
-def _delete(response: HttpResponseBase) -> None:
-    response.delete_cookie(
-        COOKIE,
-        path=settings.SESSION_COOKIE_PATH,
-        domain=settings.SESSION_COOKIE_DOMAIN,
         samesite="Lax",
     )

@@ -100,14 +100,10 @@ def _give(jobs: list[Job], to: Account) -> None:
             Job.objects.filter(pk__in=[job.pk for job in jobs]).update(account=to)
     except IntegrityError:
         for job in jobs:
-            _give_by_another_form(job, to)
-
-
-def _give_by_another_form(job: Job, to: Account) -> None:
-    """Where the account has made a job by the same form, this one can no longer be found by it."""
-    mine = Job.objects.filter(pk=job.pk)
-    try:
-        with transaction.atomic():
-            mine.update(account=to)
-    except IntegrityError:
-        mine.update(account=to, form_key=f"moved-{job.pk.hex}")
+            # If the account has a job by the same form, this one can no longer be found by it.
+            mine = Job.objects.filter(pk=job.pk)
+            try:
+                with transaction.atomic():
+                    mine.update(account=to)
+            except IntegrityError:
+                mine.update(account=to, form_key=f"moved-{job.pk.hex}")

@@ -256,7 +256,8 @@ def _conclude(
     elif results.unreadable or not (results.missing or results.refused):
         follow.hold_unread(lease, now, due_at=min(_unread_again(history, now), ends_at))
     elif results.missing:
-        _fetch_later(lease, call, results, later, now)
+        if leases.release(lease, due_at=later):
+            _note_failure(lease, call, results, now)
     else:
         follow.end_unfetched(lease, now, code=_code(results))
 
@@ -274,13 +275,6 @@ def _deliver(
     if rest_at:
         return leases.release(lease, due_at=rest_at)
     return leases.finish(lease, now)
-
-
-def _fetch_later(
-    lease: StageLease, call: Call, results: Results, due_at: datetime, now: datetime
-) -> None:
-    if leases.release(lease, due_at=due_at):
-        _note_failure(lease, call, results, now)
 
 
 def _note_failure(lease: StageLease, call: Call, results: Results, now: datetime) -> None:

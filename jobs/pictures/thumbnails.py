@@ -81,7 +81,9 @@ def _draw(picture: Picture) -> bytes | None:
         return _draw_in_turn(original)
     except (NotDrawn, *drawing.UNREADABLE) as exc:
         log.warning("A picture cannot be made small: %s", type(exc).__name__)
-        _remember(known)
+        _unreadable[known] = None
+        while len(_unreadable) > MOST_REMEMBERED:
+            _unreadable.popitem(last=False)
         return None
 
 
@@ -133,12 +135,6 @@ def _draw_apart(original: Path, most: tuple[int, int]) -> bytes:
     except subprocess.SubprocessError as exc:
         raise NotDrawn from exc
     return drawn.stdout
-
-
-def _remember(known: tuple[uuid.UUID, int]) -> None:
-    _unreadable[known] = None
-    while len(_unreadable) > MOST_REMEMBERED:
-        _unreadable.popitem(last=False)
 
 
 def _keep(path: Path, content: bytes) -> None:

@@ -73,7 +73,9 @@ def slot_in_words(attempt: Attempt | None, now: datetime) -> str:
 
 def refusal_in_words(balance: Balance, now: datetime) -> str:
     """Why no slot is to be had today, and when that changes."""
-    renewal = _when_it_renews(balance, now)
+    renewal = _("Your slots renew at 00:00 UTC, in %(duration)s.") % {
+        "duration": duration_in_words(balance.renews_at - now)
+    }
     if balance.left:
         return (
             _(
@@ -110,11 +112,5 @@ def new_visitor_refused_in_words(balance: Balance, now: datetime) -> str:
         return _("You need an account to make pictures on this site.")
     says = _("Your network has reached today's limit for new visitors.")
     return f"{says} " + _("It resets at 00:00 UTC, in %(duration)s.") % {
-        "duration": duration_in_words(balance.renews_at - now)
-    }
-
-
-def _when_it_renews(balance: Balance, now: datetime) -> str:
-    return _("Your slots renew at 00:00 UTC, in %(duration)s.") % {
         "duration": duration_in_words(balance.renews_at - now)
     }

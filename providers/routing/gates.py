@@ -18,7 +18,6 @@ from django.conf import settings
 from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce
 
-from providers.adapters.registry import Offer
 from providers.calls import ledger, money
 from providers.calls.models import Call, Gate
 from providers.calls.states import CallState
@@ -70,7 +69,14 @@ class GateChange:
 
 def enter(*, work: str, candidate: Candidate, now: datetime) -> Call | Blocked:
     """Open a call at its provider's gate, or say why not. Call inside a transaction."""
-    gates = _lock(candidate.offer)
+    # The provider's own row first; it is the lock for its models' rows too. Both are read after
+    # it: a row that was waited for would come with the probe of before.
+    whole = _row(candidate.offer.provider, WHOLE)
+    Gate.objects.select_for_update().get(pk=whole.pk)
+    gates = [
+        _row(candidate.offer.provider, WHOLE),
+        _row(candidate.offer.provider, candidate.offer.model),
+    ]
     for gate in gates:
         blocked = _blocked(gate, now)
         if blocked:
@@ -121,14 +127,6 @@ def resume(provider: str) -> bool:
 
 def paused_by_staff() -> set[str]:
     return set(Gate.objects.filter(model=WHOLE, why=STAFF).values_list("provider", flat=True))
-
-
-def _lock(offer: Offer) -> list[Gate]:
-    """The provider's own row first; it is the lock for its models' rows too. Both are read after
-    it: a row that was waited for would come with the probe of before."""
-    whole = _row(offer.provider, WHOLE)
-    Gate.objects.select_for_update().get(pk=whole.pk)
-    return [_row(offer.provider, WHOLE), _row(offer.provider, offer.model)]
 
 
 def _row(provider: str, model: str) -> Gate:

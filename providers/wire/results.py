@@ -91,7 +91,10 @@ def _walk(said: Any, depth: int) -> Output:
     if isinstance(said, dict):
         return _read_object(said, depth)
     if isinstance(said, list):
-        return _together(_walk(entry, depth + 1) for entry in said)
+        outputs = (_walk(entry, depth + 1) for entry in said)
+        found = list(outputs)
+        artifacts = tuple(artifact for output in found for artifact in output.artifacts)
+        return Output(artifacts, any(output.unread for output in found))
     if isinstance(said, str):
         return _read_text(said)
     return UNREAD if said else NOTHING
@@ -169,12 +172,6 @@ def _only_one(first: Output | Iterable[Output], *others: Output) -> Output:
     if len(read) == 1:
         return read[0]
     return said[0] if len(said) == 1 else UNREAD
-
-
-def _together(outputs: Iterable[Output]) -> Output:
-    found = list(outputs)
-    artifacts = tuple(artifact for output in found for artifact in output.artifacts)
-    return Output(artifacts, any(output.unread for output in found))
 
 
 def _is_aside(said: dict[str, Any]) -> bool:

@@ -21,7 +21,7 @@ from typing import Protocol
 from django.conf import settings
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
-from limits import RateLimitItem, RateLimitItemPerSecond, WindowStats
+from limits import RateLimitItem, RateLimitItemPerSecond
 from limits.storage import RedisStorage
 from limits.strategies import MovingWindowRateLimiter
 from redis.backoff import NoBackoff
@@ -160,16 +160,12 @@ def _hit(window: Window, item: RateLimitItem, counter: MovingWindowRateLimiter) 
             return None
         stats = counter.get_window_stats(window.rule.item(ExtendedWindow), window.identifier)
         if stats.remaining == 0:
-            return _refusal(window.rule, stats)
+            left = stats.reset_time - READ_DELAY - timezone.now().timestamp()
+            longest = window.rule.within.total_seconds()
+            if not -CLOCK_SKEW <= left <= longest + CLOCK_SKEW:
+                raise InconsistentStoreReply
+            return Limited(window.rule, min(max(1, math.ceil(left)), math.ceil(longest)))
     raise InconsistentStoreReply
-
-
-def _refusal(rule: Rule, stats: WindowStats) -> Limited:
-    left = stats.reset_time - READ_DELAY - timezone.now().timestamp()
-    longest = rule.within.total_seconds()
-    if not -CLOCK_SKEW <= left <= longest + CLOCK_SKEW:
-        raise InconsistentStoreReply
-    return Limited(rule, min(max(1, math.ceil(left)), math.ceil(longest)))
 
 
 @cache

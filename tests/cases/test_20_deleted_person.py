@@ -100,9 +100,10 @@ def write_everywhere(person, account, staff, now) -> None:
     LogEntry.objects.create(user=staff, object_id=str(person.pk), object_repr=MARK,
                             content_type=ContentType.objects.get_for_model(User),
                             action_flag=CHANGE, change_message=MARK)  # fmt: skip
-    Task.objects.create(id="1", name="x", func="jobs.processes.tasks.advance",
-                        args=(str(jobs[0].pk),),
-                        result=MARK, success=False, started=now, stopped=now)  # fmt: skip
+    for number, names in enumerate([(str(jobs[0].pk),), (jobs[0].stages.first().pk,)]):
+        Task.objects.create(id=str(number), name="x", func="jobs.processes.tasks.advance",
+                            args=names, result=MARK, success=False,
+                            started=now, stopped=now)  # fmt: skip
     session = SessionStore()
     session.update({"_auth_user_id": str(person.pk), "seen": MARK})
     session.save()

@@ -152,7 +152,13 @@ def _in_doubt(known: Known) -> list[str]:
     if call is None:
         return [_("We do not know yet what happened to this request.")]
     if known.job.reason == JobReason.UNREAD:
-        return _unread(known)
+        return [
+            WORDS.reason_in_words("unread"),
+            _("We keep what the provider sent. Your slot is on hold."),
+            _("Staff can deliver the picture or give the slot back."),
+            _("We also check with the provider from time to time."),
+            *_wish(known),
+        ]
     if call.reference:
         says = [_silence(call, known.now), _no_second_try(), _asking(call, known.now)]
         return says + _wish(known)
@@ -162,16 +168,6 @@ def _in_doubt(known: Known) -> list[str]:
         _no_second_try(),
         _search(call, known.now),
         _slot(known),
-        *_wish(known),
-    ]
-
-
-def _unread(known: Known) -> list[str]:
-    return [
-        WORDS.reason_in_words("unread"),
-        _("We keep what the provider sent. Your slot is on hold."),
-        _("Staff can deliver the picture or give the slot back."),
-        _("We also check with the provider from time to time."),
         *_wish(known),
     ]
 

@@ -77,7 +77,13 @@ def _step(
     if span.ended:
         state = "done"
     elif is_stopped:
-        state = _state_at(JobState(job.state))
+        # What the first step without an end is, by the state of its job.
+        state = {
+            JobState.IN_DOUBT: "doubt",
+            JobState.NOT_CONFIRMED: "doubt",
+            JobState.FAILED: "stopped",
+            JobState.CANCELLED: "waiting",
+        }.get(JobState(job.state), "current")
     return Step(
         name=name,
         title=_title(name, state),
@@ -85,16 +91,6 @@ def _step(
         detail=_detail(name, state, job, story),
         lasted=None if name == "reserved" else _lasted(span, state, job, now),
     )
-
-
-def _state_at(state: JobState) -> str:
-    """What the first step without an end is, by the state of its job."""
-    return {
-        JobState.IN_DOUBT: "doubt",
-        JobState.NOT_CONFIRMED: "doubt",
-        JobState.FAILED: "stopped",
-        JobState.CANCELLED: "waiting",
-    }.get(state, "current")
 
 
 def _lasted(span: _Span, state: str, job: Job, now: datetime) -> timedelta | None:
@@ -122,9 +118,13 @@ def _detail(name: str, state: str, job: Job, story: list[Event]) -> str:
         is_busy = bool(story) and story[-1].name == "busy"
         return _("The provider was busy") if is_busy else _("Waiting in the queue")
     if name == "sent" and state != "waiting":
-        return _addressee(story)
+        facts: dict = next((event.facts for event in reversed(story) if event.name == "sent"), {})
+        return _("%(provider)s, model %(model)s") % facts if "model" in facts else ""
     if name == "saving" and state == "current" and story:
-        return _trouble(story[-1].name)
+        return {
+            "fetch_failed": _("We could not download the file yet. We will try again."),
+            "store_failed": _("We could not save the file yet. We will try again."),
+        }.get(story[-1].name, "")
     return ""
 
 
@@ -137,15 +137,3 @@ def _slot(job: Job) -> str:
         "allowed": attempt.allowed,
         "day": day_in_words(attempt.day),
     }
-
-
-def _addressee(story: list[Event]) -> str:
-    facts: dict = next((event.facts for event in reversed(story) if event.name == "sent"), {})
-    return _("%(provider)s, model %(model)s") % facts if "model" in facts else ""
-
-
-def _trouble(last: str) -> str:
-    return {
-        "fetch_failed": _("We could not download the file yet. We will try again."),
-        "store_failed": _("We could not save the file yet. We will try again."),
-    }.get(last, "")

@@ -32,7 +32,9 @@ def gallery(request: SiteRequest) -> HttpResponse:
         return _open_tiles(request)
     chosen = request.GET.get("show", "all")
     chosen = chosen if chosen in FILTERS else "all"
-    page = _page_number(request)
+    number = request.GET.get("page", "1")
+    is_number = number.isascii() and number.isdecimal() and len(number) < 6
+    page = max(1, int(number)) if is_number else 1
     tiles, has_more = _ended(request, chosen, page)
     in_progress, has_more_open = _in_progress(request, chosen, page)
     context = {
@@ -51,8 +53,13 @@ def gallery(request: SiteRequest) -> HttpResponse:
 
 def _open_tiles(request: SiteRequest) -> HttpResponse:
     """The tiles that were in progress when the page was made, as they are now."""
-    asked = _ids(request.GET["tiles"])
-    jobs = list(_newest(request).filter(pk__in=asked))
+    shown = []
+    for word in request.GET["tiles"].split(",")[:A_PAGE]:
+        try:
+            shown.append(uuid.UUID(word))
+        except ValueError:
+            continue
+    jobs = list(_newest(request).filter(pk__in=shown))
     any_open = any(job.state in OPEN for job in jobs)
     context = {"in_progress": jobs, "any_open": any_open}
     status = polled_status(request, goes_on=any_open)
@@ -80,19 +87,3 @@ def _cut(jobs: JobQuerySet, page: int) -> tuple[list[Job], bool]:
 
 def _newest(request: SiteRequest) -> JobQuerySet:
     return with_list_needs(own_jobs(request).kept().order_by("-created_at", "pk"))
-
-
-def _page_number(request: SiteRequest) -> int:
-    number = request.GET.get("page", "1")
-    is_number = number.isascii() and number.isdecimal() and len(number) < 6
-    return max(1, int(number)) if is_number else 1
-
-
-def _ids(text: str) -> list[uuid.UUID]:
-    found = []
-    for word in text.split(",")[:A_PAGE]:
-        try:
-            found.append(uuid.UUID(word))
-        except ValueError:
-            continue
-    return found

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from jobs.kinds import OrderPage, order_page_at
+from jobs.kinds import order_page_at
 from jobs.people.requests import SiteRequest
 from jobs.web.htmx import wants_part
 from jobs.web.limits import UNREADABLE, endpoint_of
@@ -28,7 +28,11 @@ SECRET = ("password", "secret", "token", "code")
 
 
 def limited_page(request: SiteRequest, limited: Limited) -> HttpResponse:
-    _drop_unreadable(request)
+    # Refuse an unreadable body like any other, with no input to keep.
+    try:
+        request.POST  # noqa: B018
+    except UNREADABLE:
+        request.POST = QueryDict()
     return _dated(_page(request, limited_in_words(limited.seconds)), limited.seconds)
 
 
@@ -64,28 +68,21 @@ def limited_in_words(seconds: int) -> str:
     ) % {"minutes": minutes}
 
 
-def _drop_unreadable(request: SiteRequest) -> None:
-    """Refuse an unreadable body like any other, with no input to keep."""
-    try:
-        _ = request.POST
-    except UNREADABLE:
-        request.POST = QueryDict()
-
-
 def _page(request: SiteRequest, says: str) -> HttpResponse:
     is_post = request.method == "POST"
     if is_post and (order := order_page_at(request.path)):
-        return _order_form(request, order, says)
+        context: dict[str, object] = {"form": order.form(request.POST), "refused": says}
+        return show(request, order.page, part=order.part, context=context, status=STATUS)
     if is_post and request.path == reverse("sign_in"):
         return _sign_in(request, says)
     if wants_part(request):
-        return _message(request, says)
+        response = render(request, "ui/_limited.html", {"says": says}, status=STATUS)
+        # The admin's pages have no such place.
+        if not endpoint_of(request).startswith("admin:"):
+            response["HX-Retarget"] = ".messages"
+            response["HX-Reswap"] = "innerHTML"
+        return response
     return _whole_page(request, says, posted=_posted(request) if is_post else None)
-
-
-def _order_form(request: SiteRequest, order: OrderPage, says: str) -> HttpResponse:
-    context: dict[str, object] = {"form": order.form(request.POST), "refused": says}
-    return show(request, order.page, part=order.part, context=context, status=STATUS)
 
 
 def _sign_in(request: SiteRequest, says: str) -> HttpResponse:
@@ -94,15 +91,6 @@ def _sign_in(request: SiteRequest, says: str) -> HttpResponse:
     del form.fields["username"].widget.attrs["autofocus"]
     context = {"form": form, "refused": says, "next": request.POST.get("next", "")}
     return render(request, "sign_in.html", context, status=STATUS)
-
-
-def _message(request: SiteRequest, says: str) -> HttpResponse:
-    response = render(request, "ui/_limited.html", {"says": says}, status=STATUS)
-    # The admin's pages have no such place.
-    if not endpoint_of(request).startswith("admin:"):
-        response["HX-Retarget"] = ".messages"
-        response["HX-Reswap"] = "innerHTML"
-    return response
 
 
 def _whole_page(

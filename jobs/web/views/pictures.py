@@ -61,7 +61,13 @@ def new_picture(request: SiteRequest) -> HttpResponse:
     except NotRetried as exc:
         return _explain_no_retry(request, form, exc.earlier)
     if isinstance(answer, Refused):
-        return _refuse(request, form, answer)
+        now = timezone.now()
+        status = 409 if answer.why == "closed" else 429
+        response = _form_page(request, form, status=status, refused=refused_in_words(answer, now))
+        if answer.why == "new_visitors" and settings.NEW_VISITORS_A_DAY:
+            wait = answer.balance.renews_at - now
+            response["Retry-After"] = str(math.ceil(wait.total_seconds()))
+        return response
     return _go_to(request, reverse("job", args=[answer.pk]))
 
 
@@ -143,16 +149,6 @@ def _form_page(
     return show(
         request, "new_picture.html", part="_picture_form.html", context=context, status=status
     )
-
-
-def _refuse(request: SiteRequest, form: PictureForm, refused: Refused) -> HttpResponse:
-    now = timezone.now()
-    status = 409 if refused.why == "closed" else 429
-    response = _form_page(request, form, status=status, refused=refused_in_words(refused, now))
-    if refused.why == "new_visitors" and settings.NEW_VISITORS_A_DAY:
-        wait = refused.balance.renews_at - now
-        response["Retry-After"] = str(math.ceil(wait.total_seconds()))
-    return response
 
 
 def _new_visitor_refusal(request: SiteRequest) -> str:
